@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { verifyAuditExport } from "../../sdk/src/audit/verify-export.ts";
 import { CSV_FIELDS } from "../../server/src/audit/entry-sql.ts";
-import { encodeEntry } from "../../server/src/audit/entry-values.ts";
 import { filterOf } from "../../server/src/audit/filter.ts";
+import { encodeEntry } from "../../server/src/contract/entry-values.ts";
 import { openApiDocument } from "../../server/src/operations/openapi-document.ts";
 import { type AuditDatabase, openAuditDatabase } from "../fixtures/audit-database.ts";
 import { BARE_ENTRY as bare, CHARGED_ENTRY as charged, FULL_ENTRY as full } from "../fixtures/audit-entry.ts";

@@ -1,8 +1,8 @@
 import { v7 as uuidv7 } from "uuid";
 import { describe, expect, it } from "vitest";
 import { AUDIT_FIELD_LIST } from "../../sdk/src/contract/audit-entry.ts";
-import { decodeEntry, encodeEntry } from "../../server/src/audit/entry-values.ts";
 import { type AuditEntry, NO_TOKENS } from "../../server/src/contract/entry.ts";
+import { decodeEntry, encodeEntry } from "../../server/src/contract/entry-values.ts";
 import { publicView } from "../../server/src/management/audit.ts";
 import { BARE_ENTRY, CHARGED_ENTRY } from "../fixtures/audit-entry.ts";
 

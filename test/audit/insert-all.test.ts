@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { insertAll, refusesContent } from "../../server/src/audit/insert-all.ts";
+import { insertAll, refusesContent } from "../../server/src/database/insert-all.ts";
 
 /** As the database's driver throws it. */
 function databaseError(code: string, message = "refused"): Error {

@@ -2,13 +2,13 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type Logger, pino } from "pino";
-import { encodeEntry } from "../../server/src/audit/entry-values.ts";
-import { Journal } from "../../server/src/audit/journal.ts";
-import { JournalRepair } from "../../server/src/audit/journal-repair.ts";
 import { Recorder } from "../../server/src/audit/recorder.ts";
 import type { UserId } from "../../server/src/contract/account.ts";
 import type { NewAction } from "../../server/src/contract/action.ts";
 import type { AuditEntry, EntryId } from "../../server/src/contract/entry.ts";
+import { encodeEntry } from "../../server/src/contract/entry-values.ts";
+import { Journal } from "../../server/src/journal/journal.ts";
+import { JournalRepair } from "../../server/src/journal/journal-repair.ts";
 import { FaultyDisk, systemError } from "../fixtures/faulty-disk.ts";
 
 /** The operator who repairs the journal. */

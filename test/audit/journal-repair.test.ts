@@ -1,8 +1,8 @@
 import { readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { encodeEntry } from "../../server/src/audit/entry-values.ts";
 import { requestIdOf } from "../../server/src/contract/entry.ts";
+import { encodeEntry } from "../../server/src/contract/entry-values.ts";
 import { auditEntry } from "../fixtures/audit-entry.ts";
 import { BY, begun, ended, JournalFolder, REJECTED } from "./journal-folder.ts";
 

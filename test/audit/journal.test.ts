@@ -3,8 +3,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setImmediate } from "node:timers/promises";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { Journal, JournalError } from "../../server/src/audit/journal.ts";
 import type { AuditEntry, EntryId } from "../../server/src/contract/entry.ts";
+import { Journal, JournalError } from "../../server/src/journal/journal.ts";
 import { auditEntry } from "../fixtures/audit-entry.ts";
 import { FaultyDisk } from "../fixtures/faulty-disk.ts";
 

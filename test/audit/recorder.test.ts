@@ -3,12 +3,12 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pino } from "pino";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { encodeEntry } from "../../server/src/audit/entry-values.ts";
-import { Journal } from "../../server/src/audit/journal.ts";
 import { Recorder } from "../../server/src/audit/recorder.ts";
 import type { AccountId } from "../../server/src/contract/account.ts";
 import type { AuditEntry, EntryId } from "../../server/src/contract/entry.ts";
+import { encodeEntry } from "../../server/src/contract/entry-values.ts";
 import { Unavailable } from "../../server/src/errors/failure.ts";
+import { Journal } from "../../server/src/journal/journal.ts";
 import { auditEntry } from "../fixtures/audit-entry.ts";
 
 const log = pino({ level: "silent" });

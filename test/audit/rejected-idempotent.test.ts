@@ -3,11 +3,11 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import pino from "pino";
 import { expect, it } from "vitest";
-import { Journal } from "../../server/src/audit/journal.ts";
 import { Recorder } from "../../server/src/audit/recorder.ts";
 import type { AccountId } from "../../server/src/contract/account.ts";
 import type { ClaimId } from "../../server/src/contract/kept-answer.ts";
 import { Idempotency, idempotentRequest } from "../../server/src/idempotency/idempotency.ts";
+import { Journal } from "../../server/src/journal/journal.ts";
 import { SEAL_KEY_BYTES, Sealer } from "../../server/src/secrets/sealer.ts";
 import { auditEntry } from "../fixtures/audit-entry.ts";
 

@@ -1,9 +1,9 @@
 import { appendFile, mkdir, readdir, readFile, rm, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { encodeEntry } from "../../server/src/audit/entry-values.ts";
-import { Journal } from "../../server/src/audit/journal.ts";
-import { rejectEntries } from "../../server/src/audit/replay-journal.ts";
+import { encodeEntry } from "../../server/src/contract/entry-values.ts";
+import { Journal } from "../../server/src/journal/journal.ts";
+import { rejectEntries } from "../../server/src/journal/replay-journal.ts";
 import { auditEntry } from "../fixtures/audit-entry.ts";
 import { BY, begun, ended, JournalFolder, REJECTED, SEGMENT } from "./journal-folder.ts";
 

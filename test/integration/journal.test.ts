@@ -1,9 +1,9 @@
 import { mkdir, readdir, readFile, rename, rm, statfs, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { encodeEntry } from "../../server/src/audit/entry-values.ts";
 import type { AccountId } from "../../server/src/contract/account.ts";
 import { requestIdOf } from "../../server/src/contract/entry.ts";
+import { encodeEntry } from "../../server/src/contract/entry-values.ts";
 import type { KeyUuid } from "../../server/src/contract/key.ts";
 import { auditEntry } from "../fixtures/audit-entry.ts";
 import { runOperatorCommand } from "../fixtures/command.ts";

@@ -1,10 +1,10 @@
 import type { AccountId } from "../contract/account.ts";
 import type { EntryId, ListedEntry } from "../contract/entry.ts";
+import { type EntryRow, storedEntryOf } from "../contract/entry-columns.ts";
 import { type Database, LONG_READ_TIMEOUT_MS, type SqlFragment } from "../database/database.ts";
 import type { StreamedRead } from "../database/reads.ts";
 import type { ExportedLines, ExportedStretch, ListedStretch, LogSearch } from "./audit-log.ts";
 import type { AsOf, ExportPosition } from "./cursor.ts";
-import { type EntryRow, storedEntryOf } from "./entry-columns.ts";
 import { CSV_VALUES, jsonFields, SELECTED_COLUMNS } from "./entry-sql.ts";
 import { ProvedExport } from "./export-proof.ts";
 import type { EntryFilter } from "./filter.ts";

@@ -1,15 +1,15 @@
 import type { Buffer } from "node:buffer";
 import type { AccountId } from "../contract/account.ts";
 import type { AuditEntry, EntryId } from "../contract/entry.ts";
+import { type EntryRow, storedEntryOf } from "../contract/entry-columns.ts";
+import { valuesOf } from "../contract/entry-values.ts";
 import type { Uncollected } from "../credits/ledger.ts";
 import { type Database, inTransaction, type Transaction } from "../database/database.ts";
+import { refusesContent } from "../database/insert-all.ts";
 import { digestOf, type EntryDigest } from "./batch-content.ts";
 import { isCharged } from "./batch-sums.ts";
 import { countAndCharge, type NewEntries } from "./count-and-charge.ts";
-import { type EntryRow, storedEntryOf } from "./entry-columns.ts";
 import { givenValue, INSERTED_COLUMNS, INSERTED_VALUES, RETURNED_COLUMNS } from "./entry-sql.ts";
-import { valuesOf } from "./entry-values.ts";
-import { refusesContent } from "./insert-all.ts";
 import type { EntrySink, InsertOptions } from "./recorder.ts";
 import { lineOf, storedTextsOf } from "./stored-texts.ts";
 

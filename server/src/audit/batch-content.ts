@@ -7,7 +7,7 @@ import {
 } from "../../../sdk/src/contract/audit-entry.ts";
 import type { AccountId } from "../contract/account.ts";
 import type { EntryId } from "../contract/entry.ts";
-import { ENTRY_COLUMNS } from "./entry-columns.ts";
+import { ENTRY_COLUMNS } from "../contract/entry-columns.ts";
 import type { StoredTexts } from "./stored-texts.ts";
 
 /** The indexes of fields that every digest covers. */

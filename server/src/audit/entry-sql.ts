@@ -6,7 +6,7 @@ import {
   COVERED_WHERE_SET,
   type RecordedField,
 } from "../../../sdk/src/contract/audit-entry.ts";
-import { ENTRY_COLUMNS } from "./entry-columns.ts";
+import { ENTRY_COLUMNS } from "../contract/entry-columns.ts";
 
 /**
  * The parts of SQL statements that list an entry's fields. Entries are read from `audit_entries entries` joined with `keys`, and

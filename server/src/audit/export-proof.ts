@@ -1,5 +1,6 @@
 import { type EntryId, firstEntryIdAt } from "../contract/entry.ts";
 import type { Database } from "../database/database.ts";
+import { batchesOf } from "../database/insert-all.ts";
 import type { StreamedRead } from "../database/reads.ts";
 import type { ExportedStretch } from "./audit-log.ts";
 import { type ExportPosition, type ProofPosition, proofCursorEnd, type WrittenProof } from "./cursor.ts";
@@ -16,7 +17,6 @@ import {
   readSegments,
 } from "./export-proof-store.ts";
 import { type EntryFilter, searchOf } from "./filter.ts";
-import { batchesOf } from "./insert-all.ts";
 import { entriesDeleted, type Removed, requireKept } from "./removed-entries.ts";
 
 /** Entries that one statement reads: of the period, or of batches that need a proof. */

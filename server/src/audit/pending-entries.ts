@@ -1,7 +1,7 @@
 import type { AccountId } from "../contract/account.ts";
 import type { AuditEntry } from "../contract/entry.ts";
-import { batchesOf } from "./insert-all.ts";
-import type { Segment } from "./segment-files.ts";
+import { batchesOf } from "../database/insert-all.ts";
+import type { Segment } from "../journal/segment-names.ts";
 
 /** An entry that is in the journal, and not yet in the database. */
 export interface PendingEntry {

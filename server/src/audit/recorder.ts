@@ -1,16 +1,17 @@
 import type { Logger } from "pino";
 import type { AccountId } from "../contract/account.ts";
 import type { AuditEntry } from "../contract/entry.ts";
+import { BATCH_ITEMS, type Inserted, insertAll, type Refused } from "../database/insert-all.ts";
 import { ANSWER_TIMEOUT_MS, type Pause, pauseFor, resultWithin, withTimeout } from "../errors/deadline.ts";
 import { Failure, isUnreachable, Unavailable } from "../errors/failure.ts";
 import { reasonOf } from "../errors/problems.ts";
+import type { Journal } from "../journal/journal.ts";
+import type { JournalLine } from "../journal/journal-line.ts";
+import { JournalWrite } from "../journal/journal-write.ts";
+import { rejectEntries, replayJournal } from "../journal/replay-journal.ts";
+import type { Segment } from "../journal/segment-names.ts";
 import { BatchPacing } from "./batch-pacing.ts";
-import { BATCH_ITEMS, type Inserted, insertAll, type Refused } from "./insert-all.ts";
-import type { Journal, JournalLine } from "./journal.ts";
-import { JournalWrite } from "./journal-write.ts";
 import { PendingEntries, type PendingEntry } from "./pending-entries.ts";
-import { rejectEntries, replayJournal } from "./replay-journal.ts";
-import type { Segment } from "./segment-files.ts";
 
 export interface InsertOptions {
   /** Whether some of the entries are likely to exist already. They are skipped in any case, and faster if this is set. Default `false`. */

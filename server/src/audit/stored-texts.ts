@@ -1,9 +1,9 @@
 import { isIPv4 } from "node:net";
 import type { AuditFieldKind } from "../../../sdk/src/contract/audit-entry.ts";
 import type { AuditEntry } from "../contract/entry.ts";
+import { ENTRY_COLUMNS } from "../contract/entry-columns.ts";
 import { isCanonicalUuid } from "../contract/ids.ts";
 import { parseAddress } from "../networks/networks.ts";
-import { ENTRY_COLUMNS } from "./entry-columns.ts";
 
 /** The values of an entry as the database writes them in the log: one for each of {@link ENTRY_COLUMNS}. */
 export type StoredTexts = readonly (string | null)[];

@@ -1,5 +1,5 @@
 import * as z from "zod";
-import type { JournalRepair } from "../audit/journal-repair.ts";
+import type { JournalRepair } from "../journal/journal-repair.ts";
 import { words } from "./inputs.ts";
 import { operatorProcedure, router } from "./trpc.ts";
 

@@ -9,9 +9,9 @@ import {
   type ExportRequest,
   type PageOfEntries,
 } from "../audit/audit-log.ts";
-import { publicEntryOf } from "../audit/entry-columns.ts";
 import { CSV_FIELDS } from "../audit/entry-sql.ts";
 import { type EntryFilter, filterInput, filterOf } from "../audit/filter.ts";
+import { publicEntryOf } from "../contract/entry-columns.ts";
 import { untilEnded } from "../database/reads.ts";
 import { toFailure } from "../errors/failure.ts";
 import { messageOf } from "../errors/issue-message.ts";

@@ -1,8 +1,8 @@
 import { mkdir, stat } from "node:fs/promises";
 import { dirname } from "node:path";
 import process from "node:process";
-import { requireWritable } from "../audit/journal-files.ts";
 import { codeOf, fileReasonOf, fileRemedyOf, isDiskFull } from "../errors/system-errors.ts";
+import { requireWritable } from "../journal/file-system.ts";
 import { StartupFailure } from "./startup-failure.ts";
 
 /** The reasons of errors that mean something else for a folder that is to be created. */

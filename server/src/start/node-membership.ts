@@ -11,11 +11,11 @@ import { DatabaseEpoch, DatabaseEpochEnded, type PositionInDatabase } from "../a
 import type { NodeLife, NodeRow, PostgresNodes } from "../admission/nodes-store.ts";
 import { type Joining, RedisAgreement } from "../admission/redis-agreement.ts";
 import type { RedisAdmissionStore } from "../admission/redis-store.ts";
-import { fileSystem } from "../audit/journal-files.ts";
 import type { Config } from "../config/config.ts";
 import { isCanonicalUuid } from "../contract/ids.ts";
 import { withTimeout } from "../errors/deadline.ts";
 import { codeOf } from "../errors/system-errors.ts";
+import { fileSystem } from "../journal/file-system.ts";
 import { unusableDataDir } from "./data-dir.ts";
 import { StartupFailure } from "./startup-failure.ts";
 

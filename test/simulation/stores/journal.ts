@@ -1,6 +1,6 @@
-import type { Journal, JournalLine, SegmentContent } from "../../../server/src/audit/journal.ts";
-import { decodeLine, encodeLine } from "../../../server/src/audit/journal-line.ts";
-import type { Segment } from "../../../server/src/audit/segment-files.ts";
+import type { Journal, SegmentContent } from "../../../server/src/journal/journal.ts";
+import { decodeLine, encodeLine, type JournalLine } from "../../../server/src/journal/journal-line.ts";
+import type { Segment } from "../../../server/src/journal/segment-names.ts";
 import { type Disk, writeDelay } from "../world/disk.ts";
 import type { Life, World } from "../world/world.ts";
 

@@ -1,11 +1,11 @@
 import type { Logger } from "pino";
 import type { AuditEntry, EntryId } from "../contract/entry.ts";
+import { encodeEntry } from "../contract/entry-values.ts";
+import { batchesOf, insertAll } from "../database/insert-all.ts";
 import { reasonOf } from "../errors/problems.ts";
-import { encodeEntry } from "./entry-values.ts";
-import { batchesOf, insertAll } from "./insert-all.ts";
 import type { Journal } from "./journal.ts";
 import { decodeLine, withoutChecksum } from "./journal-line.ts";
-import type { Segment } from "./segment-files.ts";
+import type { Segment } from "./segment-names.ts";
 
 /** The number of rejected lines that are logged one by one. Further lines are counted. */
 const MAX_NAMED = 20;

@@ -1,7 +1,7 @@
-import type { AuditEntry } from "../contract/entry.ts";
-import type { SpenderId } from "../contract/ids.ts";
-import type { ClaimId, IdempotencyRecord } from "../contract/kept-answer.ts";
+import type { AuditEntry } from "./entry.ts";
 import { CHARGE_INDEXES, ENTRY_COLUMNS, type EntryColumn } from "./entry-columns.ts";
+import type { SpenderId } from "./ids.ts";
+import type { ClaimId, IdempotencyRecord } from "./kept-answer.ts";
 
 type IdempotencyValues = readonly [
   claim: ClaimId,

@@ -1,7 +1,7 @@
 import { crc32 } from "node:zlib";
 import type { AuditEntry } from "../contract/entry.ts";
+import { decodeEntry, encodeEntry } from "../contract/entry-values.ts";
 import { isCanonicalUuid } from "../contract/ids.ts";
-import { decodeEntry, encodeEntry } from "./entry-values.ts";
 
 /** A line of the journal: the entry of a request that has ended, or the entry that a begun request leaves if its process dies. */
 export type JournalLine =

@@ -5,13 +5,7 @@ import {
   RECORDED_FIELDS,
   type RecordedField,
 } from "../../../sdk/src/contract/audit-entry.ts";
-import {
-  type AuditEntry,
-  type ListedEntry,
-  requestIdOf,
-  type ShownProperty,
-  tokenCountOf,
-} from "../contract/entry.ts";
+import { type AuditEntry, type ListedEntry, requestIdOf, type ShownProperty, tokenCountOf } from "./entry.ts";
 
 /** A column of entries in the database, with the property of {@link AuditEntry} that it holds. */
 export interface EntryColumn {

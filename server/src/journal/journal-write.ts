@@ -1,5 +1,5 @@
 import { Failure } from "../errors/failure.ts";
-import type { Segment } from "./segment-files.ts";
+import type { Segment } from "./segment-names.ts";
 
 /** A write of the journal, as the requests whose lines it contains see it: if the write fails, they are refused. */
 export class JournalWrite {

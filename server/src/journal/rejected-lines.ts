@@ -1,8 +1,8 @@
 import { createHash } from "node:crypto";
 import { join } from "node:path";
-import type { JournalFiles } from "./journal-files.ts";
+import type { JournalFiles } from "./file-system.ts";
 import { splitLines } from "./journal-line.ts";
-import { rejectedFilesOf, type Segment, segmentOfRejectedFile } from "./segment-files.ts";
+import { rejectedFilesOf, type Segment, segmentOfRejectedFile } from "./segment-names.ts";
 
 const NEWLINE = Buffer.from("\n");
 

@@ -4,15 +4,13 @@ import { setImmediate } from "node:timers/promises";
 import { ANSWER_TIMEOUT_MS, withTimeout } from "../errors/deadline.ts";
 import { Unavailable } from "../errors/failure.ts";
 import { codeOf, fileReasonOf, fileRemedyOf } from "../errors/system-errors.ts";
+import { fileSystem, type JournalFiles, requireWritable } from "./file-system.ts";
 import { JournalBatch } from "./journal-batch.ts";
-import { fileSystem, type JournalFiles, requireWritable } from "./journal-files.ts";
 import { decodeLine, encodeLine, type JournalLine, splitLines, type UnreadableLine } from "./journal-line.ts";
 import { OpenSegment } from "./open-segment.ts";
 import { RejectedLines } from "./rejected-lines.ts";
-import { nextSegment, type Segment, segmentFile, segmentOfFile } from "./segment-files.ts";
+import { nextSegment, type Segment, segmentFile, segmentOfFile } from "./segment-names.ts";
 import { WorkQueue } from "./work-queue.ts";
-
-export type { JournalLine };
 
 /** A write that takes longer has failed: the disk does not answer. */
 const WRITE_TIMEOUT_MS = ANSWER_TIMEOUT_MS;

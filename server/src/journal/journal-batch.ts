@@ -1,5 +1,5 @@
 import type { JournalLine } from "./journal-line.ts";
-import type { Segment } from "./segment-files.ts";
+import type { Segment } from "./segment-names.ts";
 
 /** Lines that the journal writes together, or refuses together while they wait or are written. */
 export class JournalBatch {

@@ -1,4 +1,4 @@
-import type { JournalFile } from "./journal-files.ts";
+import type { JournalFile } from "./file-system.ts";
 
 const MAX_BYTES = 4 * 1024 * 1024;
 const MAX_AGE_MS = 60 * 60_000;
