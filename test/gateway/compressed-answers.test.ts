@@ -1,11 +1,11 @@
 import { brotliCompressSync, deflateSync, gzipSync } from "node:zlib";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
+import { sharedByFile } from "../fixtures/shared-by-file.ts";
 import {
   type Answer,
   chatStream,
   frames,
   HI,
-  type MessagesService,
   NATIVE_END,
   NATIVE_MESSAGE,
   NATIVE_START,
@@ -20,12 +20,7 @@ const CODINGS = [
   ["br", brotliCompressSync],
 ] as const;
 
-let service: MessagesService;
-
-beforeAll(async () => {
-  service = await startMessagesService();
-});
-afterAll(() => service[Symbol.asyncDispose]());
+const service = sharedByFile(startMessagesService);
 
 const ask = (model: string, more: object = {}) => service.post({ ...HI, model, ...more });
 

@@ -1,12 +1,12 @@
 import { setTimeout } from "node:timers/promises";
 import { gzipSync } from "node:zlib";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { chunkOf } from "../fixtures/model-server.ts";
+import { sharedByFile } from "../fixtures/shared-by-file.ts";
 import {
   type Answer,
   frames,
   HI,
-  type MessagesService,
   NATIVE_END,
   NATIVE_START,
   NATIVE_TEXT,
@@ -16,16 +16,11 @@ import {
 const CHAT = `${chunkOf({ role: "assistant", content: "Hello" })}${chunkOf({}, "stop")}data: [DONE]\n\n`;
 const NATIVE = frames(NATIVE_START, ...NATIVE_TEXT, ...NATIVE_END);
 
-let service: MessagesService;
+const service = sharedByFile(startMessagesService);
 /** The ports that the upstreams' requests came from. */
 let ports: (number | undefined)[] = [];
 /** When the last answer was sent whole. */
 let ended: Promise<unknown> = Promise.resolve();
-
-beforeAll(async () => {
-  service = await startMessagesService();
-});
-afterAll(() => service[Symbol.asyncDispose]());
 
 /** Sends the events of an answer; what `end` does comes later than they, as most servers send it. */
 function answering(events: string | Uint8Array, end: Answer, headers: Record<string, string> = {}): Answer {

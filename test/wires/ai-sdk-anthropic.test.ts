@@ -1,22 +1,11 @@
 import { createAnthropic } from "@ai-sdk/anthropic";
 import { generateText, jsonSchema, stepCountIs, streamText, tool } from "ai";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import type { ReceivedRequest } from "../fixtures/model-server.ts";
-import {
-  chatStream,
-  chatWhole,
-  type MessagesService,
-  startMessagesService,
-  TOOL,
-} from "./messages-service.ts";
+import { sharedByFile } from "../fixtures/shared-by-file.ts";
+import { chatStream, chatWhole, startMessagesService, TOOL } from "./messages-service.ts";
 
-let service: MessagesService;
-beforeAll(async () => {
-  service = await startMessagesService();
-});
-afterAll(async () => {
-  await service?.[Symbol.asyncDispose]();
-});
+const service = sharedByFile(startMessagesService);
 
 const extra = { google: { thought_signature: "c2lnbmF0dXJl" } };
 const call = (more: object = {}) => ({

@@ -1,11 +1,11 @@
 import Anthropic from "@anthropic-ai/sdk";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { beforeAll, describe, expect, it } from "vitest";
+import { sharedByFile } from "../fixtures/shared-by-file.ts";
 import {
   chatStream,
   chatWhole,
   frames,
   HI,
-  type MessagesService,
   NATIVE_END,
   NATIVE_START,
   NATIVE_TEXT,
@@ -14,14 +14,10 @@ import {
   TOOL,
 } from "./messages-service.ts";
 
-let service: MessagesService;
+const service = sharedByFile(startMessagesService);
 let client: Anthropic;
-beforeAll(async () => {
-  service = await startMessagesService();
+beforeAll(() => {
   client = clientWith({});
-});
-afterAll(async () => {
-  await service?.[Symbol.asyncDispose]();
 });
 
 function clientWith(options: object): Anthropic {

@@ -1,23 +1,14 @@
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import {
-  chatWhole,
-  HI,
-  type MessagesService,
-  NATIVE_MESSAGE,
-  startMessagesService,
-  TOOL,
-} from "./messages-service.ts";
+import { beforeAll, describe, expect, it } from "vitest";
+import { sharedByFile } from "../fixtures/shared-by-file.ts";
+import { chatWhole, HI, NATIVE_MESSAGE, startMessagesService, TOOL } from "./messages-service.ts";
 
 // Members within fields that are translated, which have no equivalent elsewhere: a client is told that they were left out.
-let service: MessagesService;
-
-beforeAll(async () => {
-  service = await startMessagesService();
+const service = sharedByFile(startMessagesService);
+beforeAll(() => {
   service.answers.chat = chatWhole({ content: "ok" });
   service.answers.native = ({ response }) =>
     void response.setHeader("content-type", "application/json").end(JSON.stringify(NATIVE_MESSAGE));
 });
-afterAll(() => service[Symbol.asyncDispose]());
 
 const messages = (body: object) => service.post({ ...HI, ...body });
 

@@ -1,19 +1,16 @@
 import { request } from "node:http";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { beforeAll, describe, expect, it } from "vitest";
+import { sharedByFile } from "../fixtures/shared-by-file.ts";
 import { signUpWithKey } from "../fixtures/user.ts";
-import { chatWhole, HI, type MessagesService, startMessagesService } from "./messages-service.ts";
+import { chatWhole, HI, startMessagesService } from "./messages-service.ts";
 
-let service: MessagesService;
+const service = sharedByFile(startMessagesService);
 let key: string;
 let otherKey: string;
 beforeAll(async () => {
-  service = await startMessagesService();
   key = service.owner.key;
   otherKey = (await service.owner.trpc.keys.create.mutate({ name: "other" })).key;
   service.answers.chat = chatWhole({ content: "Fine." });
-});
-afterAll(async () => {
-  await service?.[Symbol.asyncDispose]();
 });
 
 const VERSION = { "anthropic-version": "2023-06-01" };

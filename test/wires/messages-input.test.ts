@@ -1,20 +1,10 @@
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import {
-  chatWhole,
-  HI,
-  type MessagesService,
-  NATIVE_MESSAGE,
-  startMessagesService,
-  TOOL,
-} from "./messages-service.ts";
+import { beforeAll, describe, expect, it } from "vitest";
+import { sharedByFile } from "../fixtures/shared-by-file.ts";
+import { chatWhole, HI, NATIVE_MESSAGE, startMessagesService, TOOL } from "./messages-service.ts";
 
-let service: MessagesService;
-beforeAll(async () => {
-  service = await startMessagesService();
+const service = sharedByFile(startMessagesService);
+beforeAll(() => {
   service.answers.chat = chatWhole({ content: "Fine." });
-});
-afterAll(async () => {
-  await service?.[Symbol.asyncDispose]();
 });
 
 const said = (...content: unknown[]) => ({ messages: [{ role: "user", content }] });

@@ -1,11 +1,11 @@
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
+import { sharedByFile } from "../fixtures/shared-by-file.ts";
 import { eventsIn, messageIn } from "./messages-events.ts";
 import {
   CREDENTIAL,
   chatStream,
   frames,
   HI,
-  type MessagesService,
   NATIVE_END,
   NATIVE_MESSAGE,
   NATIVE_START,
@@ -16,13 +16,7 @@ import {
   TOOL,
 } from "./messages-service.ts";
 
-let service: MessagesService;
-beforeAll(async () => {
-  service = await startMessagesService();
-});
-afterAll(async () => {
-  await service?.[Symbol.asyncDispose]();
-});
+const service = sharedByFile(startMessagesService);
 
 const NATIVE = { ...HI, model: "acme/native" };
 const answerWhole = (message: object = NATIVE_MESSAGE) => {

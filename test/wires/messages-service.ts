@@ -2,6 +2,7 @@ import { writeCatalog } from "../fixtures/catalog.ts";
 import { type ReceivedRequest, startModelServer } from "../fixtures/model-server.ts";
 import { signInOperator, startOperatedService } from "../fixtures/operator.ts";
 import { signUpWithKey } from "../fixtures/user.ts";
+import { messageIn } from "./messages-events.ts";
 
 export type Answer = (request: ReceivedRequest) => void;
 
@@ -89,6 +90,8 @@ export async function startMessagesService() {
     chat,
     native,
     post,
+    /** Asks for a stream, and has its message. */
+    streamed: async (body: object) => messageIn(await (await post({ ...body, stream: true })).text()),
     /** What the upstream with chat completions received last. */
     // biome-ignore lint/suspicious/noExplicitAny: a wire format, compared with what it should be
     sent: (): any => chat.received.at(-1)?.body,
@@ -103,8 +106,6 @@ export async function startMessagesService() {
     },
   };
 }
-
-export type MessagesService = Awaited<ReturnType<typeof startMessagesService>>;
 
 export const HI = { model: "acme/chat", max_tokens: 100, messages: [{ role: "user", content: "hi" }] };
 

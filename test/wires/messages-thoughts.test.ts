@@ -1,27 +1,18 @@
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { messageIn } from "./messages-events.ts";
+import { describe, expect, it } from "vitest";
+import { sharedByFile } from "../fixtures/shared-by-file.ts";
 import {
   afterCall,
   callPiece,
   chatStream,
   chatWhole,
   HI,
-  type MessagesService,
   startMessagesService,
   TOOL,
 } from "./messages-service.ts";
 
-let service: MessagesService;
-beforeAll(async () => {
-  service = await startMessagesService();
-});
-afterAll(async () => {
-  await service?.[Symbol.asyncDispose]();
-});
+const service = sharedByFile(startMessagesService);
 
 const sent = () => service.sent();
-const streamed = async (body: object) =>
-  messageIn(await (await service.post({ ...body, stream: true })).text());
 
 describe("thoughts of a model with Chat Completions", () => {
   it("shows thoughts to a client that asked for them, and to no other", async () => {
@@ -33,14 +24,20 @@ describe("thoughts of a model with Chat Completions", () => {
     );
     service.answers.chat = answer;
     const said = { type: "text", text: "42" };
-    expect((await streamed(HI)).content).toEqual([said]);
+    expect((await service.streamed(HI)).content).toEqual([said]);
     service.answers.chat = answer;
     const shown = { ...HI, thinking: { type: "adaptive" } };
     const signature = expect.stringMatching(/^ost1\./);
-    expect((await streamed(shown)).content).toEqual([{ type: "thinking", thinking: "Hm…", signature }, said]);
+    expect((await service.streamed(shown)).content).toEqual([
+      { type: "thinking", thinking: "Hm…", signature },
+      said,
+    ]);
     service.answers.chat = answer;
     const omitted = { ...HI, thinking: { type: "adaptive", display: "omitted" } };
-    expect((await streamed(omitted)).content).toEqual([{ type: "thinking", thinking: "", signature }, said]);
+    expect((await service.streamed(omitted)).content).toEqual([
+      { type: "thinking", thinking: "", signature },
+      said,
+    ]);
   });
 
   it.each([
@@ -58,7 +55,7 @@ describe("thoughts of a model with Chat Completions", () => {
         [{}, "tool_calls"],
       );
       const asked = { ...HI, thinking, tools: [TOOL] };
-      const { content } = await streamed(asked);
+      const { content } = await service.streamed(asked);
       service.answers.chat = chatWhole({ content: "Fine." });
       await service.post({ ...asked, messages: [...HI.messages, ...afterCall(content)] });
       expect(sent().messages[1]).toEqual({
@@ -87,7 +84,7 @@ describe("thoughts of a model with Chat Completions", () => {
       [{ reasoning_details: [encrypted] }, "tool_calls"],
     );
     const asked = { ...HI, tools: [TOOL] };
-    const { content } = await streamed(asked);
+    const { content } = await service.streamed(asked);
     expect(JSON.stringify(content)).not.toContain("c2VjcmV0");
     service.answers.chat = chatWhole({ content: "Fine." });
     await service.post({ ...asked, messages: [...HI.messages, ...afterCall(content)] });
@@ -160,7 +157,7 @@ describe("thoughts of a model with Chat Completions", () => {
     const extra = { google: { thought_signature: "c2lnbmF0dXJl" } };
     const call = { id: "a", function: { name: "weather", arguments: "{}" }, extra_content: extra };
     service.answers.chat = chatStream([callPiece(0, call)], [{}, "tool_calls"]);
-    const { content } = await streamed({ ...HI, tools: [TOOL] });
+    const { content } = await service.streamed({ ...HI, tools: [TOOL] });
     expect(content.map(({ type }: { type: string }) => type)).toEqual(["redacted_thinking", "tool_use"]);
     expect(JSON.stringify(content)).not.toContain("c2lnbmF0dXJl");
     service.answers.chat = chatWhole({ content: "Fine." });

@@ -1,4 +1,5 @@
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
+import { sharedByFile } from "../fixtures/shared-by-file.ts";
 import { eventsIn, messageIn } from "./messages-events.ts";
 import {
   type Answer,
@@ -8,22 +9,13 @@ import {
   chatWhole,
   HI,
   image,
-  type MessagesService,
   startMessagesService,
   TOOL,
 } from "./messages-service.ts";
 
-let service: MessagesService;
-beforeAll(async () => {
-  service = await startMessagesService();
-});
-afterAll(async () => {
-  await service?.[Symbol.asyncDispose]();
-});
+const service = sharedByFile(startMessagesService);
 
 const sent = () => service.sent();
-const streamed = async (body: object) =>
-  messageIn(await (await service.post({ ...body, stream: true })).text());
 
 /** Streams three words, and reports no usage. */
 const streamWithoutUsage: Answer = ({ response }) => {
@@ -205,7 +197,7 @@ describe("a streamed answer", () => {
       [callPiece(1, { function: { arguments: 'ty":"Oslo"}' } })],
       [{}, "tool_calls"],
     );
-    expect(await streamed({ ...HI, tools: [TOOL] })).toMatchObject({
+    expect(await service.streamed({ ...HI, tools: [TOOL] })).toMatchObject({
       content: [
         { type: "text", text: "Let me look." },
         { type: "tool_use", id: "a", name: "weather", input: { city: "Rome" } },
@@ -254,7 +246,7 @@ describe("a streamed answer", () => {
       tools: [long, { ...long, name: `${name}_2` }],
       tool_choice: { type: "tool", name },
     };
-    const { content } = await streamed(asked);
+    const { content } = await service.streamed(asked);
     expect(content).toMatchObject([{ type: "tool_use", name }]);
     const names = sent().tools.map((tool: { function: { name: string } }) => tool.function.name);
     expect(names.map((short: string) => short.length)).toEqual([64, 64]);
@@ -267,7 +259,7 @@ describe("a streamed answer", () => {
 
   it("has a usage even if the upstream reports none", async () => {
     service.answers.chat = streamWithoutUsage;
-    const { usage } = await streamed(HI);
+    const { usage } = await service.streamed(HI);
     expect(usage).toMatchObject({ output_tokens: 3 });
     expect(usage.input_tokens).toBeGreaterThan(0);
     expect(await service.lastEntry()).toMatchObject({ usageSource: "estimated", completionTokens: 3 });

@@ -1,20 +1,8 @@
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import {
-  chatWhole,
-  HI,
-  image,
-  type MessagesService,
-  startMessagesService,
-  TOOL,
-} from "./messages-service.ts";
+import { describe, expect, it } from "vitest";
+import { sharedByFile } from "../fixtures/shared-by-file.ts";
+import { chatWhole, HI, image, startMessagesService, TOOL } from "./messages-service.ts";
 
-let service: MessagesService;
-beforeAll(async () => {
-  service = await startMessagesService();
-});
-afterAll(async () => {
-  await service?.[Symbol.asyncDispose]();
-});
+const service = sharedByFile(startMessagesService);
 
 const sent = () => service.sent();
 

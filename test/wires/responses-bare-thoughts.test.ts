@@ -1,18 +1,13 @@
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
+import { sharedByFile } from "../fixtures/shared-by-file.ts";
 import { signUpWithKey } from "../fixtures/user.ts";
 import { answersWhole, THOUGHT, upstreamResponse } from "./native-responses.ts";
 import type { ResponseEvent } from "./response-stream.ts";
-import { answersMessage, type ResponsesService, sentTo, startResponsesService } from "./responses-service.ts";
+import { answersMessage, sentTo, startResponsesService } from "./responses-service.ts";
 
 // OpenAI's libraries send the items of a response back as they have received them: its thoughts with an id, and, unless they were asked
 // for, without the encrypted content that their provider wants back.
-let running: ResponsesService;
-beforeAll(async () => {
-  running = await startResponsesService();
-});
-afterAll(async () => {
-  await running?.[Symbol.asyncDispose]();
-});
+const running = sharedByFile(startResponsesService);
 
 const TOOLS = [{ type: "function", name: "weather", parameters: { type: "object", properties: {} } }];
 const user = { role: "user", content: "hi" };

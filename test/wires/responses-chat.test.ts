@@ -1,24 +1,16 @@
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
+import { sharedByFile } from "../fixtures/shared-by-file.ts";
 import { expectResponseStream, expectWhole } from "./response-stream.ts";
 import {
   answersMessage,
   chunk,
-  type ResponsesService,
   sentTo,
   startResponsesService,
   streamsChunks,
   USAGE,
 } from "./responses-service.ts";
 
-let running: ResponsesService;
-
-beforeAll(async () => {
-  running = await startResponsesService();
-});
-
-afterAll(async () => {
-  await running?.[Symbol.asyncDispose]();
-});
+const running = sharedByFile(startResponsesService);
 
 const user = (content: unknown) => ({ role: "user", content });
 const functionTool = (name: string) => ({ type: "function", name, parameters: { type: "object" } });

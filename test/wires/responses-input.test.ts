@@ -1,15 +1,10 @@
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { answersMessage, type ResponsesService, startResponsesService } from "./responses-service.ts";
+import { beforeAll, describe, expect, it } from "vitest";
+import { sharedByFile } from "../fixtures/shared-by-file.ts";
+import { answersMessage, startResponsesService } from "./responses-service.ts";
 
-let running: ResponsesService;
-
-beforeAll(async () => {
-  running = await startResponsesService();
+const running = sharedByFile(startResponsesService);
+beforeAll(() => {
   running.answers.chat = answersMessage({ content: "ok" });
-});
-
-afterAll(async () => {
-  await running?.[Symbol.asyncDispose]();
 });
 
 const items = (...input: unknown[]) => ({ input });

@@ -1,23 +1,10 @@
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { messageOf } from "../dialects/dialect.ts";
+import { sharedByFile } from "../fixtures/shared-by-file.ts";
 import { answersWhole, beginningOf, MESSAGE, THOUGHT, upstreamResponse } from "./native-responses.ts";
-import {
-  answersMessage,
-  type ResponsesService,
-  sentTo,
-  startResponsesService,
-  streamsEvents,
-} from "./responses-service.ts";
+import { answersMessage, sentTo, startResponsesService, streamsEvents } from "./responses-service.ts";
 
-let running: ResponsesService;
-
-beforeAll(async () => {
-  running = await startResponsesService();
-});
-
-afterAll(async () => {
-  await running?.[Symbol.asyncDispose]();
-});
+const running = sharedByFile(startResponsesService);
 
 describe("a chat completion of an upstream with the Responses API", () => {
   const ask = async (body: object) =>

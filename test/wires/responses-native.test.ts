@@ -1,4 +1,5 @@
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
+import { sharedByFile } from "../fixtures/shared-by-file.ts";
 import {
   answersWhole,
   beginningOf,
@@ -10,7 +11,6 @@ import {
 import { eventsOf, expectResponseStream, expectWhole, type ResponseEvent } from "./response-stream.ts";
 import {
   chunk,
-  type ResponsesService,
   sentTo,
   startResponsesService,
   streamsChunks,
@@ -18,15 +18,7 @@ import {
   USAGE,
 } from "./responses-service.ts";
 
-let running: ResponsesService;
-
-beforeAll(async () => {
-  running = await startResponsesService();
-});
-
-afterAll(async () => {
-  await running?.[Symbol.asyncDispose]();
-});
+const running = sharedByFile(startResponsesService);
 
 const streamsResponse = (fields: object = {}) => streamsEvents(eventsOfUpstream(upstreamResponse(fields)));
 const ERROR = { type: "error", code: "rate_limit_exceeded", message: "no", param: null };

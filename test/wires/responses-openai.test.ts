@@ -1,26 +1,14 @@
 import OpenAI, { APIError, BadRequestError, NotFoundError } from "openai";
 import { zodTextFormat } from "openai/helpers/zod";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { beforeAll, describe, expect, it } from "vitest";
 import { z } from "zod";
-import {
-  answersMessage,
-  chunk,
-  type ResponsesService,
-  startResponsesService,
-  streamsChunks,
-  USAGE,
-} from "./responses-service.ts";
+import { sharedByFile } from "../fixtures/shared-by-file.ts";
+import { answersMessage, chunk, startResponsesService, streamsChunks, USAGE } from "./responses-service.ts";
 
-let running: ResponsesService;
+const running = sharedByFile(startResponsesService);
 let client: OpenAI;
-
-beforeAll(async () => {
-  running = await startResponsesService();
+beforeAll(() => {
   client = new OpenAI({ apiKey: running.key, baseURL: `${running.service.baseUrl}/v1`, maxRetries: 0 });
-});
-
-afterAll(async () => {
-  await running?.[Symbol.asyncDispose]();
 });
 
 const MODEL = "acme/chat";

@@ -1,8 +1,9 @@
 import { createHash } from "node:crypto";
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { openDatabaseOf } from "../fixtures/database.ts";
+import { sharedByFile } from "../fixtures/shared-by-file.ts";
 import { signUpWithKey } from "../fixtures/user.ts";
 import { eventsOf, expectResponseStream, type ResponseEvent } from "./response-stream.ts";
 import {
@@ -16,15 +17,7 @@ import {
   USAGE,
 } from "./responses-service.ts";
 
-let running: ResponsesService;
-
-beforeAll(async () => {
-  running = await startResponsesService();
-});
-
-afterAll(async () => {
-  await running?.[Symbol.asyncDispose]();
-});
+const running = sharedByFile(startResponsesService);
 
 const get = async (path: string, key = running.key) => {
   const headers = { authorization: `Bearer ${key}` };

@@ -1,25 +1,17 @@
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
+import { sharedByFile } from "../fixtures/shared-by-file.ts";
 import { signUpWithKey } from "../fixtures/user.ts";
 import { expectResponseStream, type ResponseEvent } from "./response-stream.ts";
 import {
   answersMessage,
   chunk,
-  type ResponsesService,
   sentTo,
   startResponsesService,
   streamsChunks,
   USAGE,
 } from "./responses-service.ts";
 
-let running: ResponsesService;
-
-beforeAll(async () => {
-  running = await startResponsesService();
-});
-
-afterAll(async () => {
-  await running?.[Symbol.asyncDispose]();
-});
+const running = sharedByFile(startResponsesService);
 
 const GRAMMAR = 'start: "*** Begin Patch" LF';
 const APPLY_PATCH = {
