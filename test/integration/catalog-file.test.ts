@@ -69,6 +69,37 @@ describe("the catalog file", () => {
     expect(await problems()).toBe(0);
   });
 
+  it("may lose a model, of which answers to idempotency keys are repeated all the same", async () => {
+    await using upstream = await startModelServer((request) => answerWhole(request));
+    const catalogOf = (id: string) => ({
+      upstreams: { one: { dialect: "openai", baseUrl: upstream.baseUrl } },
+      models: [{ id, routes: routesTo("one") }],
+    });
+    await using file = await writeCatalog(catalogOf("acme/old"));
+    await using own = await startService({ env: { OSTIARY_CATALOG: file.file } });
+    const { key } = await signUpWithKey(own.baseUrl);
+    const ask = (idempotencyKey: string) =>
+      fetch(`${own.baseUrl}/v1/chat/completions`, {
+        method: "POST",
+        headers: {
+          authorization: `Bearer ${key}`,
+          "content-type": "application/json",
+          "idempotency-key": idempotencyKey,
+        },
+        body: JSON.stringify({ model: "acme/old", messages: [{ role: "user", content: "hi" }] }),
+      });
+    const first = await (await ask("order-1")).text();
+    await writeFile(file.file, JSON.stringify(catalogOf("acme/new")));
+    await expect.poll(async () => (await ask(crypto.randomUUID())).status).toBe(404);
+    expect((await ask("order-2")).status).toBe(404);
+    const repeated = await ask("order-1");
+    expect([repeated.status, await repeated.text()]).toEqual([200, first]);
+    expect(repeated.headers.get("idempotency-replayed")).toBe("true");
+    // A refusal leaves no claim behind: the request is executed once the model is back.
+    await writeFile(file.file, JSON.stringify(catalogOf("acme/old")));
+    await expect.poll(async () => (await ask("order-2")).status).toBe(200);
+  });
+
   it("stays in force for a request that is being answered when it changes", async () => {
     await using busy = await startModelServer(() => {});
     await using former = await startModelServer((request) => answerWhole(request, "from the former"));

@@ -2,6 +2,7 @@ import { AnswerBytes } from "../admission/answer-bytes.ts";
 import type { CatalogModel } from "../catalog/catalog.ts";
 import type { AccountId } from "../contract/account.ts";
 import type { JsonBody } from "../json/json-body.ts";
+import { unknownModel } from "../operations/models.ts";
 import type { ModelOperation, ModelUse, Reply } from "../operations/operation.ts";
 import { authenticate, authorize, callerOfSentKey, requireStillAllowed } from "./authenticate.ts";
 import { findOperation } from "./find-operation.ts";
@@ -67,7 +68,7 @@ async function replyTo(request: RequestContext, services: Services): Promise<Rep
   const accountId = await authorize(request, identity, received.tokens, services); // 401, 403, 429, 503
   const body = received.parse(); // 400, 408, 413, 415, 429, 503: what was wrong with the body, after the key's own refusal
   const input = operation.read(body); // 400
-  const model = findModel(request, input.model, services); // 404
+  const model = findModel(request, input.model, services);
   const { bytes } = received;
   const idempotencyKey = readIdempotencyKey(exchange.header("idempotency-key")); // 400
   if (idempotencyKey !== null) {
@@ -75,6 +76,8 @@ async function replyTo(request: RequestContext, services: Services): Promise<Rep
     const replayed = await claimOrReplay(request, operation, sent, services); // 409, 422, 503
     if (replayed !== null) return replayed;
   }
+  // The answer to an earlier request is repeated even if the model was removed from the catalog since.
+  if (model === null) throw unknownModel("model"); // 404
   // Not awaited: the received bytes stay in memory until this function has returned, and a model may take long to answer.
   return runModel(request, operation, { accountId, body, input, model, bodyBytes: bytes.length }, services);
 }
