@@ -1,11 +1,18 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { verifyAuditExport } from "../../sdk/src/audit/verify-export.ts";
+import { verifyWholeChain } from "../../server/src/audit/audit-chain.ts";
+import type { AsOf } from "../../server/src/audit/cursor.ts";
 import { CSV_FIELDS } from "../../server/src/audit/entry-sql.ts";
 import { filterOf } from "../../server/src/audit/filter.ts";
 import { encodeEntry } from "../../server/src/contract/entry-values.ts";
 import { openApiDocument } from "../../server/src/operations/openapi-document.ts";
 import { type AuditDatabase, openAuditDatabase } from "../fixtures/audit-database.ts";
-import { BARE_ENTRY as bare, CHARGED_ENTRY as charged, FULL_ENTRY as full } from "../fixtures/audit-entry.ts";
+import {
+  auditEntry,
+  BARE_ENTRY as bare,
+  CHARGED_ENTRY as charged,
+  FULL_ENTRY as full,
+} from "../fixtures/audit-entry.ts";
 
 let database: AuditDatabase;
 
@@ -83,5 +90,30 @@ describe("what journals, exports and their readers rely on", () => {
     const changed = first.replace('"cached_tokens":3', '"cached_tokens":2');
     const { problems } = await verifyAuditExport([changed, second]);
     expect(problems[0]).toMatchObject({ problem: "changed", line: 1 });
+  });
+
+  it("an entry is shown and exported although the database lacks its key, as after a restore", async () => {
+    const entry = auditEntry();
+    const { accountId, id } = entry;
+    await database.audit.insertEntries([entry]);
+    const { reader } = database;
+    const asOf = await reader.asOf(accountId);
+    const filter = filterOf({});
+    const shown = { ...entry, keyName: "" };
+    expect(await reader.findEntry(accountId, id)).toStrictEqual(shown);
+    expect((await reader.listEntries({ scope: accountId, filter, asOf }, null, 10)).entries).toStrictEqual([
+      shown,
+    ]);
+    const { entries } = await reader.listRecorded(accountId, filter, { after: 0n as AsOf, upTo: asOf }, 10);
+    expect(entries).toStrictEqual([shown]);
+    expect(await database.exportOf(accountId, "csv")).toContain(id);
+    const lines = await database.exportOf(accountId, "ndjson");
+    expect(await verifyAuditExport([lines])).toMatchObject({ ok: true, entries: 1 });
+    const stretch = { accountId, format: "ndjson", filter, asOf, cursorStart: `${asOf}~` } as const;
+    const proved: string[] = [];
+    for await (const text of reader.provedLines((read) => read(), stretch, null))
+      proved.push(...text.split("\n"));
+    expect(await verifyAuditExport(proved)).toMatchObject({ ok: true, entries: 1, complete: "log" });
+    expect((await verifyWholeChain(database.sql, accountId)).problems).toEqual([]);
   });
 });

@@ -19,7 +19,7 @@ export const AUDIT_FIELDS = {
   timestamp: { kind: "time", column: "at" },
   /** Last 4 characters of the key string. */
   key_id: { kind: "text" },
-  /** The present name of the key. */
+  /** The present name of the key; empty if the database was restored from a backup that is older than the key. */
   key_name: { kind: "text", isDerived: true },
   /** Method and path, such as `POST /v1/chat/completions`. */
   endpoint: { kind: "text" },

@@ -805,7 +805,7 @@ export interface Procedures {
       {
         /** The entries of the page, newest first. */
         readonly entries: readonly {
-          /** The present name of the key. */
+          /** The present name of the key; empty if the database was restored from a backup that is older than the key. */
           readonly keyName: string;
           /** The id that the client received in `x-request-id`. */
           readonly requestId: string;
@@ -944,7 +944,7 @@ export interface Procedures {
         readonly requestId: string;
       },
       {
-        /** The present name of the key. */
+        /** The present name of the key; empty if the database was restored from a backup that is older than the key. */
         readonly keyName: string;
         /** The id that the client received in `x-request-id`. */
         readonly requestId: string;
@@ -1191,7 +1191,7 @@ export interface Procedures {
         readonly data: {
           /** The new entries, at most 200, oldest first. */
           readonly entries: readonly {
-            /** The present name of the key. */
+            /** The present name of the key; empty if the database was restored from a backup that is older than the key. */
             readonly keyName: string;
             /** The id that the client received in `x-request-id`. */
             readonly requestId: string;
@@ -1962,7 +1962,7 @@ export interface Procedures {
         {
           /** The entries of the page, newest first. */
           readonly entries: readonly {
-            /** The present name of the key. */
+            /** The present name of the key; empty if the database was restored from a backup that is older than the key. */
             readonly keyName: string;
             /** The id that the client received in `x-request-id`. */
             readonly requestId: string;
@@ -2749,7 +2749,7 @@ export interface Procedures {
         {
           /** The entries of the page, newest first. */
           readonly entries: readonly {
-            /** The present name of the key. */
+            /** The present name of the key; empty if the database was restored from a backup that is older than the key. */
             readonly keyName: string;
             /** The id that the client received in `x-request-id`. */
             readonly requestId: string;
@@ -2895,7 +2895,7 @@ export interface Procedures {
           readonly requestId: string;
         },
         {
-          /** The present name of the key. */
+          /** The present name of the key; empty if the database was restored from a backup that is older than the key. */
           readonly keyName: string;
           /** The id that the client received in `x-request-id`. */
           readonly requestId: string;

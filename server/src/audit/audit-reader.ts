@@ -40,7 +40,7 @@ export class PostgresAuditReader {
     const [row] = await sql<EntryRow[]>`
       select ${sql.unsafe(SELECTED_COLUMNS)}
       from audit_entries entries
-      join keys on keys.id = entries.key
+      left join keys on keys.id = entries.key
       where entries.id = ${id} ${scope === null ? sql`` : sql`and entries.account_id = ${scope}`}`;
     return row === undefined ? null : entryOf(row);
   }
@@ -69,7 +69,7 @@ export class PostgresAuditReader {
     const rows = await sql<EntryRow[]>`
       select ${sql.unsafe(SELECTED_COLUMNS)}
       from audit_entries entries
-      join keys on keys.id = entries.key
+      left join keys on keys.id = entries.key
       where ${matching(sql, scope, filter, asOf)} and ${start}
         ${edge === null ? sql`` : sql`and entries.id >= ${edge}`}
       order by entries.id desc
@@ -110,7 +110,7 @@ export class PostgresAuditReader {
       )
       select ${sql.unsafe(SELECTED_COLUMNS)}, (select count(*) from found) as total
       from found entries
-      join keys on keys.id = entries.key
+      left join keys on keys.id = entries.key
       order by entries.batch desc, entries.id desc
       limit ${limit}`;
     const total = Number(rows[0]?.total ?? 0n);
@@ -141,7 +141,7 @@ export class PostgresAuditReader {
       with batch as (
         select entries.id, ${fields}
         from audit_entries entries
-        join keys on keys.id = entries.key
+        left join keys on keys.id = entries.key
         ${isCsv ? sql`` : sql`join audit_batches batch on batch.account_id = entries.account_id and batch.batch = entries.batch`}
         where ${matching(sql, accountId, filter, asOf)}
           ${start}

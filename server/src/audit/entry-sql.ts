@@ -9,7 +9,7 @@ import {
 import { ENTRY_COLUMNS } from "../contract/entry-columns.ts";
 
 /**
- * The parts of SQL statements that list an entry's fields. Entries are read from `audit_entries entries` joined with `keys`, and
+ * The parts of SQL statements that list an entry's fields. Entries are read from `audit_entries entries` left joined with `keys`, and
  * written from `value`, which is the result of `valuesOf`.
  */
 
@@ -41,8 +41,11 @@ export function givenValue(name: string): string {
 /** What an insert into `audit_entries as entry` returns of each row. */
 export const RETURNED_COLUMNS = columnsOf("entry");
 
+/** The name of an entry's key; empty if the key was created after the backup that the database was restored from, and used before. */
+const KEY_NAME = "coalesce(keys.name, '')";
+
 /** The columns that are read, and the name of the key. */
-export const SELECTED_COLUMNS = `${columnsOf("entries")}, keys.name as key_name`;
+export const SELECTED_COLUMNS = `${columnsOf("entries")}, ${KEY_NAME} as key_name`;
 
 function columnsOf(table: string): string {
   return ENTRY_COLUMNS.map(({ column, kind }) =>
@@ -52,7 +55,7 @@ function columnsOf(table: string): string {
 
 const DERIVED: { readonly [Name in Exclude<AuditField, RecordedField>]: string } = {
   request_id: "'req_' || replace(entries.id::text, '-', '')",
-  key_name: "keys.name",
+  key_name: KEY_NAME,
   token_count: `case
     when entries.prompt_tokens is null and entries.completion_tokens is null then null
     else coalesce(entries.prompt_tokens, 0) + coalesce(entries.completion_tokens, 0)

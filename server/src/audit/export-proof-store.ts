@@ -67,7 +67,7 @@ export async function readSegments(
                select left(row_to_json(line)::text, -1) from (select entries.id, ${sql.unsafe(jsonFields(false))}) line
              ) end as line
       from audit_entries entries
-      join keys on keys.id = entries.key
+      left join keys on keys.id = entries.key
       join audit_batches batch on batch.account_id = entries.account_id and batch.batch = entries.batch
       where ${inPeriod(sql, accountId, filter)} and entries.batch <= ${asOf} and entries.id > ${after}
       order by entries.id
