@@ -130,6 +130,8 @@ describe("what a batch adds to its account's chain", () => {
     });
     expect(given.map(([id = ""]) => [id, stored.get(id)])).toEqual(given);
     expect(given.length).toBeGreaterThan(1_000);
+    // Only a key that was reissued may have had all these key IDs.
+    await database.sql`update keys set issued_at = created_at + interval '1 minute' where id = ${first.key}`;
     expect(await verifyWholeChain(database.sql, first.accountId)).toMatchObject({ problems: [] });
   });
 

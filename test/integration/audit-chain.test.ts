@@ -119,6 +119,59 @@ describe("the integrity of an account's entries", () => {
     });
   }
 
+  it("is found violated after a change of what is stored beside the fields that digests cover", async () => {
+    const owner = await ownerWithEntries();
+    const { accountId } = owner;
+    const other = await owner.trpc.keys.create.mutate({ name: "quiet" });
+    const changes = [
+      sql`update audit_batches set entries = entries + 1 where account_id = ${accountId} and batch = 1`,
+      sql`update audit_batches set newest = gen_random_uuid() where account_id = ${accountId} and batch = 2`,
+      sql`update audit_entries set key = ${other.id} where account_id = ${accountId} and batch = 3`,
+      sql`
+        update audit_entries set key = (select id from keys where account_id <> ${accountId} limit 1)
+        where account_id = ${accountId} and batch = 4`,
+    ];
+    for (const change of changes) expect((await change).count).toBeGreaterThan(0);
+    // The text that the digest covers stays the same.
+    const [rewritten] = await sql<{ batch: bigint }[]>`
+      update audit_entries set
+        would_refuse = E'\ncache_write_tokens:' || cache_write_tokens || E'\ncache_write_1h_tokens:' || cache_write_1h_tokens
+          || E'\nreasoning_tokens:' || reasoning_tokens || E'\naudio_tokens:' || audio_tokens || E'\nimage_tokens:' || image_tokens,
+        cache_write_tokens = null, cache_write_1h_tokens = null, reasoning_tokens = null, audio_tokens = null, image_tokens = null
+      where id = (
+        select id from audit_entries where account_id = ${accountId} and reasoning_tokens is not null order by id desc limit 1)
+      returning batch`;
+    const problem = (batch: number, name = "changed") => expect.objectContaining({ batch, problem: name });
+    const last = problem(Number(rewritten?.batch));
+    const { problems } = await owner.trpc.audit.verify.query();
+    expect(problems).toEqual([problem(1, "entries_missing"), problem(2), problem(3), problem(4), last]);
+    expect((await verifyAuditExport(await exportedLines(owner))).problems).toContainEqual(last);
+  });
+
+  it("is found violated after a change of what is stored of the chain's end", async () => {
+    const owner = await ownerWithEntries();
+    const { accountId } = owner;
+    const { head } = await owner.trpc.audit.verify.query();
+    const [end] = await sql`select digest, newest from audit_chains where account_id = ${accountId}`;
+    const changes = [
+      sql`digest = sha256('')`,
+      sql`newest = (select id from audit_entries entry where entry.account_id = ${accountId} order by id limit 1)`,
+      sql`removed_up_to = 'ffffffff-ffff-7000-8000-000000000001'`,
+    ];
+    for (const change of changes) {
+      await sql`update audit_chains set ${change} where account_id = ${accountId}`;
+      const { problems } = await owner.trpc.audit.verify.query();
+      expect(problems).toMatchObject([{ batch: head?.batch, problem: "changed" }]);
+      await sql`
+        update audit_chains set digest = ${end?.digest}, newest = ${end?.newest}, removed_up_to = null
+        where account_id = ${accountId}`;
+    }
+    // A key that was reissued has another key ID than before, under which requests may have been recorded since.
+    await sql`
+      update keys set key_id = 'late', issued_at = created_at + interval '1 minute' where account_id = ${accountId}`;
+    expect((await owner.trpc.audit.verify.query()).problems).toEqual([]);
+  });
+
   it("fails for a chain that was recomputed, for anyone who saved an earlier digest", async () => {
     const owner = await ownerWithEntries();
     const { head } = await owner.trpc.audit.verify.query();

@@ -255,8 +255,8 @@ function isOfKinds(entry: CoveredEntry): boolean {
     // Exports of a service that does not know a field lack it.
     if (value === undefined) return COVERED_WHERE_SET.includes(name);
     if (NUMBERS.has(kind)) return typeof value === "number";
-    // A client may have requested a model without a name.
-    return typeof value === "string" && (value !== "" || kind === "text");
+    // A client may have requested a model without a name. The digest of a value of several lines may be that of several fields.
+    return typeof value === "string" && (kind === "text" || /^[^\n]+$/.test(value));
   });
 }
 

@@ -1367,7 +1367,7 @@ export interface Procedures {
           /** The number of the batch, from 1. */
           readonly batch: number;
           /**
-           * `changed`: its entries differ from those that were recorded. `entries_missing`, `entries_added`: their number differs too.
+           * `changed`: its entries, or what is stored of it, differ from what was recorded. `entries_missing`, `entries_added`: their number differs too.
            * `batch_missing`: the batch itself is missing. `digest_differs`: the chain does not contain the expected point.
            */
           readonly problem:

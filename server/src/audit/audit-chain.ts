@@ -15,7 +15,7 @@ export interface ChainProblem {
   /** The number of the batch, from 1. */
   readonly batch: number;
   /**
-   * `changed`: its entries differ from those that were recorded. `entries_missing`, `entries_added`: their number differs too.
+   * `changed`: its entries, or what is stored of it, differ from what was recorded. `entries_missing`, `entries_added`: their number differs too.
    * `batch_missing`: the batch itself is missing. `digest_differs`: the chain does not contain the expected point.
    */
   readonly problem: "changed" | "entries_missing" | "entries_added" | "batch_missing" | "digest_differs";
@@ -128,7 +128,10 @@ async function verifyStretch(
 ): Promise<ChainReport> {
   const chainHead = await readHead(sql, accountId);
   const { head, removedBatches } = chainHead;
-  const problems: ChainProblem[] = [...(after === null ? await findStrays(sql, accountId, chainHead) : [])];
+  const problems: ChainProblem[] =
+    after === null
+      ? [...(await findStrays(sql, accountId, chainHead)), ...(await findWrongHead(sql, accountId))]
+      : [];
   if (expected !== null && expected.batch >= removedBatches) {
     const { batch } = expected;
     if ((await readDigest(sql, accountId, batch)) !== expected.digest) {
@@ -183,21 +186,28 @@ async function findProblems(
   after: number,
   last: number,
 ): Promise<readonly ChainProblem[]> {
-  // Uses audit_entries_by_batch.
+  // Uses audit_entries_by_batch, and keys_pkey. The digest does not cover the key, from which entries have their key's name: `valid` counts those
+  // whose key is one of the account, with their key ID unless it was reissued. A restored database may lack the key. The digest of a text of
+  // several lines may be that of another entry.
   return sql<ChainProblem[]>`
     with contents as (
-      select batch, count(*) as entries, sha256(string_agg(entry_digest(entry), ''::bytea order by id)) as content
-      from audit_entries entry
-      where account_id = ${accountId} and batch > ${after} and batch <= ${last}
+      select batch, count(*) as entries, (array_agg(entry.id order by entry.id))[count(*)::integer] as newest,
+             sha256(string_agg(entry_digest(entry), ''::bytea order by entry.id)) as content,
+             count(*) filter (
+               where (keys.account_id = entry.account_id and (keys.key_id = entry.key_id or keys.issued_at <> keys.created_at)) is not false
+                 and strpos(coalesce(entry.would_refuse, ''), chr(10)) = 0
+             ) as valid
+      from audit_entries entry left join keys on keys.id = entry.key
+      where entry.account_id = ${accountId} and batch > ${after} and batch <= ${last}
       group by batch
     ),
     links as (
-      select batch, entries, digest, lag(digest) over (order by batch) as previous
+      select batch, entries, newest, digest, lag(digest) over (order by batch) as previous
       from (
-        select batch, entries, digest from audit_batches
+        select batch, entries, newest, digest from audit_batches
         where account_id = ${accountId} and batch between ${after} and ${last}
         union all
-        select removed_batches, 0, removed_digest from audit_chains
+        select removed_batches, 0, null, removed_digest from audit_chains
         where account_id = ${accountId} and removed_batches = ${after} and removed_batches > 0
       ) kept
     )
@@ -212,7 +222,10 @@ async function findProblems(
     from generate_series(${after + 1}::bigint, ${last}::bigint) number
     left join links on links.batch = number
     left join contents on contents.batch = number
-    where (links.digest = sha256(coalesce(links.previous, '') || contents.content)) is not true
+    where (
+      links.digest = sha256(coalesce(links.previous, '') || contents.content)
+      and links.entries = contents.entries and links.newest = contents.newest and contents.valid = contents.entries
+    ) is not true
     order by number
     limit ${MAX_PROBLEMS}`;
 }
@@ -230,6 +243,25 @@ async function findStrays(
     from audit_entries
     where account_id = ${accountId} and (batch <= ${removedBatches} or batch > ${head?.batch ?? 0})
     group by audit_entries.batch order by audit_entries.batch limit ${MAX_PROBLEMS}`;
+}
+
+/** Finds whether the end of the chain differs from the batches: what is recorded next would be linked to it, or taken for deleted. */
+async function findWrongHead(sql: Transaction, accountId: AccountId): Promise<readonly ChainProblem[]> {
+  // Uses the primary keys, and audit_entries_by_account.
+  return sql<ChainProblem[]>`
+    select batches::float8 as batch, 'changed' as problem, null as "recordedEntries", 0 as "foundEntries"
+    from audit_chains chain
+    where account_id = ${accountId} and batches > 0 and (
+      digest is distinct from coalesce(
+        (select batch.digest from audit_batches batch where batch.account_id = chain.account_id and batch.batch = batches),
+        case when removed_batches = batches then removed_digest else digest end
+      )
+      or removed_up_to > newest
+      or newest is null
+      or newest < (
+        select id from audit_entries entry where entry.account_id = chain.account_id order by id desc limit 1
+      )
+    )`;
 }
 
 /** The digest of a batch, even if it is the last one that retention deleted; `null` if there is no such batch. */
