@@ -1,6 +1,6 @@
 import { DAY_MS, HOUR_MS } from "../../../sdk/src/contract/time-units.ts";
 import type { AccountId } from "../contract/account.ts";
-import { firstEntryIdAt } from "../contract/entry.ts";
+import { type EntryId, firstEntryIdAt, timeOfEntry } from "../contract/entry.ts";
 import type { KeyUuid } from "../contract/key.ts";
 import type { Database } from "../database/database.ts";
 import type { Credits } from "./credits.ts";
@@ -43,9 +43,9 @@ export class Reconciler {
     return this.#last;
   }
 
-  /** Compares with the whole ledger. @param hours the past hours of usage to compare with the entries. */
-  check(hours: number): Promise<ReconciliationReport> {
-    return this.#check(hours, findMismatches);
+  /** Compares with the whole ledger. @param hours the past hours of usage to compare with the entries, as far as none of these were deleted. */
+  async check(hours: number): Promise<ReconciliationReport> {
+    return this.#check(hours, findMismatches, await readFirstWholeHour(this.#database));
   }
 
   /**
@@ -56,8 +56,15 @@ export class Reconciler {
     return this.#check(hours, findRecentMismatches);
   }
 
-  async #check(hours: number, find: typeof findRecentMismatches): Promise<ReconciliationReport> {
-    this.#last = await reconcile(this.#database, this.#credits, this.#now(), hours, find);
+  async #check(
+    hours: number,
+    find: typeof findRecentMismatches,
+    firstHourMs = 0,
+  ): Promise<ReconciliationReport> {
+    const checkedAt = this.#now();
+    const askedMs = Math.floor(checkedAt.getTime() / HOUR_MS - hours) * HOUR_MS;
+    const since = new Date(Math.max(askedMs, firstHourMs));
+    this.#last = await reconcile(this.#database, this.#credits, checkedAt, since, find);
     return this.#last;
   }
 }
@@ -66,10 +73,9 @@ async function reconcile(
   database: Database,
   credits: Pick<Credits, "outstanding">,
   checkedAt: Date,
-  hours: number,
+  since: Date,
   find: typeof findRecentMismatches,
 ) {
-  const since = new Date(Math.floor(checkedAt.getTime() / HOUR_MS - hours) * HOUR_MS);
   return {
     /**
      * Accounts whose balance is negative or not the sum of their ledger, or whose costs by day are not the sum of its charges, up to 100.
@@ -89,6 +95,17 @@ async function reconcile(
     /** When the comparison was made. */
     checkedAt,
   };
+}
+
+/**
+ * The first hour of which no entry of any account was deleted at the end of its retention, in milliseconds since 1970. Usage of earlier hours can't
+ * be compared with the entries.
+ */
+async function readFirstWholeHour(database: Database): Promise<number> {
+  // A scan: there is one row for each account.
+  const [row] = await database<{ id: EntryId }[]>`
+    select removed_up_to as id from audit_chains where removed_up_to is not null order by removed_up_to desc limit 1`;
+  return row === undefined ? 0 : (Math.floor(timeOfEntry(row.id).getTime() / HOUR_MS) + 1) * HOUR_MS;
 }
 
 /** Accounts whose balance is negative or not the sum of their ledger, or whose days' costs are not the sum of its charges. */
