@@ -1,5 +1,6 @@
 import { v7 as uuidv7 } from "uuid";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { Reconciler } from "../../server/src/credits/reconciliation-store.ts";
 import { type Database, openDatabase, type Statements } from "../../server/src/database/database.ts";
 import { databaseAddressOf } from "../fixtures/database.ts";
 import { openFormerDatabase } from "../fixtures/former-database.ts";
@@ -101,6 +102,35 @@ describe("the costs of a day", () => {
     const operator = await signInOperator(service.baseUrl);
     const { mismatches } = await operator.trpc.operator.checkBooks.query();
     expect(mismatches.filter(({ accountId }) => accountId === id)).toEqual([]);
+  });
+
+  it("are found by the reconciliation, of the present day and of all, if they do not agree with the ledger", async () => {
+    const [accountId = ""] = await newAccounts(sql, 1);
+    await writeRows(sql, [
+      { accountId, kind: "charge", amount: -10 },
+      { accountId, kind: "uncollected", amount: 4 },
+      { accountId, kind: "grant", amount: 6 },
+    ]);
+    const reconciler = new Reconciler(
+      sql,
+      { outstanding: () => ({ holds: 0, nanoUsd: 0n }) },
+      () => new Date(),
+    );
+    const isFound = async () => {
+      const reports = [await reconciler.checkRecent(2), await reconciler.check(2)];
+      return reports.map(({ mismatches }) => mismatches.some((mismatch) => mismatch.accountId === accountId));
+    };
+    expect(await isFound()).toEqual([false, false]);
+    // The sum of both stays the same, and so does that of two days.
+    const changes = ["charged_nano_usd = -16, uncollected_nano_usd = 10", "day = day - interval '1 day'"];
+    for (const change of changes) {
+      await sql.unsafe(`update credit_days set ${change} where account_id = $1`, [accountId]);
+      expect(await isFound(), change).toEqual([true, true]);
+      await sql.unsafe(
+        `update credit_days set day = date_trunc('day', now(), 'UTC'), charged_nano_usd = -10, uncollected_nano_usd = 4 where account_id = $1`,
+        [accountId],
+      );
+    }
   });
 
   it("agree with the ledger after concurrent charges of several accounts, without a deadlock", async () => {

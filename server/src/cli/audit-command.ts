@@ -55,7 +55,9 @@ function describeBalance({
   ledgerNanoUsd,
   reservedNanoUsd,
 }: ReconciliationReport["mismatches"][number]): string {
-  return `${accountId}  balance ${usdOf(balanceNanoUsd)}  ledger ${usdOf(ledgerNanoUsd)}  reserved ${usdOf(reservedNanoUsd)}`;
+  const amounts = `${accountId}  balance ${usdOf(balanceNanoUsd)}  ledger ${usdOf(ledgerNanoUsd)}  reserved ${usdOf(reservedNanoUsd)}`;
+  const isOfDay = balanceNanoUsd === ledgerNanoUsd && !balanceNanoUsd.startsWith("-");
+  return isOfDay ? `${amounts}  the costs of a day are not the sum of its charges` : amounts;
 }
 
 function describeUsage({

@@ -58,9 +58,10 @@ async function reconcile(database: Database, hours: number): Promise<Findings> {
 
 function mismatchesOf({ mismatches, usageMismatches }: ReconciliationReport): string[] {
   return [
-    ...mismatches.map(
-      ({ accountId, balanceNanoUsd, ledgerNanoUsd }) =>
-        `account ${accountId}: the balance is ${balanceNanoUsd} nano-USD, the ledger's sum ${ledgerNanoUsd}`,
+    ...mismatches.map(({ accountId, balanceNanoUsd, ledgerNanoUsd }) =>
+      balanceNanoUsd === ledgerNanoUsd && balanceNanoUsd >= 0n
+        ? `account ${accountId}: the costs of a day are not the sum of its charges in the ledger`
+        : `account ${accountId}: the balance is ${balanceNanoUsd} nano-USD, the ledger's sum ${ledgerNanoUsd}`,
     ),
     ...usageMismatches.map(
       ({ accountId, interval, start }) =>

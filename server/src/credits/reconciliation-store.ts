@@ -2,7 +2,7 @@ import { DAY_MS, HOUR_MS } from "../../../sdk/src/contract/time-units.ts";
 import type { AccountId } from "../contract/account.ts";
 import { type EntryId, firstEntryIdAt, timeOfEntry } from "../contract/entry.ts";
 import type { KeyUuid } from "../contract/key.ts";
-import type { Database } from "../database/database.ts";
+import type { Database, SqlFragment } from "../database/database.ts";
 import type { Credits } from "./credits.ts";
 import type { BalanceMismatch } from "./ledger.ts";
 import { AWAY_MS } from "./spenders.ts";
@@ -111,24 +111,43 @@ async function readFirstWholeHour(database: Database): Promise<number> {
 /** Accounts whose balance is negative or not the sum of their ledger, or whose days' costs are not the sum of its charges. */
 async function findMismatches(database: Database): Promise<readonly BalanceMismatch[]> {
   return database<BalanceMismatch[]>`
+    with ${wrongDays(database, database`true`, database`true`)}
     select accounts.id as "accountId", (free_nano_usd + coalesce(reserves.sum, 0))::bigint as "balanceNanoUsd",
            coalesce(ledger.sum, 0)::bigint as "ledgerNanoUsd", coalesce(reserves.sum, 0)::bigint as "reservedNanoUsd"
     from accounts
     left join (
-      select account_id, sum(amount_nano_usd),
-             sum(amount_nano_usd) filter (where kind in ('charge', 'uncollected')) as costs
-      from credit_ledger group by 1
+      select account_id, sum(amount_nano_usd) from credit_ledger group by 1
     ) ledger on ledger.account_id = accounts.id
-    left join (
-      select account_id, sum(charged_nano_usd + uncollected_nano_usd) from credit_days group by 1
-    ) days on days.account_id = accounts.id
     left join (
       select account_id, sum(granted_nano_usd - charged_nano_usd), min(granted_nano_usd - charged_nano_usd)
       from credit_reserves group by 1
     ) reserves on reserves.account_id = accounts.id
     where free_nano_usd + coalesce(reserves.sum, 0) <> coalesce(ledger.sum, 0)
-       or free_nano_usd < 0 or reserves.min < 0 or coalesce(days.sum, 0) <> coalesce(ledger.costs, 0)
+       or free_nano_usd < 0 or reserves.min < 0 or accounts.id in (select account_id from wrong_days)
     limit ${MAX_MISMATCHES}`;
+}
+
+/**
+ * `wrong_days`: accounts of which some day's costs, or the part of them that was not collected, are not the sum of the ledger.
+ *
+ * @param charged which rows of the ledger, and `stored` which days are compared.
+ */
+function wrongDays(database: Database, charged: SqlFragment, stored: SqlFragment): SqlFragment {
+  return database`
+    found_days as (
+      select account_id, date_trunc('day', at, 'UTC') as day,
+             coalesce(sum(amount_nano_usd) filter (where kind = 'charge'), 0) as charged,
+             coalesce(sum(amount_nano_usd) filter (where kind = 'uncollected'), 0) as uncollected
+      from credit_ledger
+      where ${charged} and kind in ('charge', 'uncollected')
+      group by 1, 2
+    ),
+    wrong_days as (
+      select account_id
+      from (select * from credit_days where ${stored}) stored
+      full join found_days found using (account_id, day)
+      where coalesce(charged_nano_usd, 0) <> coalesce(charged, 0) or coalesce(uncollected_nano_usd, 0) <> coalesce(uncollected, 0)
+    )`;
 }
 
 /** Sums of usage since then that are not the sums of what they add up. */
@@ -214,18 +233,11 @@ async function findRecentMismatches(database: Database, since: Date): Promise<re
   const from = new Date(Math.floor(since.getTime() / DAY_MS) * DAY_MS);
   // Uses credit_ledger_grants, credit_ledger_pkey (an id begins with a time that is never before the row's), and all of the other tables.
   return database<BalanceMismatch[]>`
-    with charges as (
-      select account_id, date_trunc('day', at, 'UTC') as day, sum(amount_nano_usd) as costs
-      from credit_ledger
-      where id >= ${firstEntryIdAt(from)} and at >= ${from} and kind in ('charge', 'uncollected')
-      group by 1, 2
-    ),
-    wrong_days as (
-      select account_id
-      from (select * from credit_days where day >= ${from}) stored
-      full join charges using (account_id, day)
-      where coalesce(charged_nano_usd + uncollected_nano_usd, 0) <> coalesce(costs, 0)
-    )
+    with ${wrongDays(
+      database,
+      database`id >= ${firstEntryIdAt(from)} and at >= ${from}`,
+      database`day >= ${from}`,
+    )}
     select accounts.id as "accountId", (free_nano_usd + coalesce(reserves.sum, 0))::bigint as "balanceNanoUsd",
            (coalesce(grants.sum, 0) + coalesce(days.sum, 0))::bigint as "ledgerNanoUsd",
            coalesce(reserves.sum, 0)::bigint as "reservedNanoUsd"
