@@ -6,8 +6,15 @@ import {
   type NodeUse,
 } from "../../server/src/admission/admission-store.ts";
 import { Admissions } from "../../server/src/admission/admissions.ts";
+import { MemoryAdmissionStore } from "../../server/src/admission/memory-store.ts";
 import type { AccountId } from "../../server/src/contract/account.ts";
-import type { HeldSlot, Limits, Release, Slot } from "../../server/src/contract/limits.ts";
+import {
+  type HeldSlot,
+  type Limits,
+  type Release,
+  type Slot,
+  UNLIMITED,
+} from "../../server/src/contract/limits.ts";
 
 const ACCOUNT = "5c1e7cb4-3f7c-4b4b-9d53-0b6c8a3b1f10" as AccountId;
 const RATE = { limit: 100, remaining: 10, resetMs: 0 };
@@ -314,5 +321,33 @@ describe("what a node has admitted in the last minute", () => {
     await nextTurn();
     await admissions.recount();
     expect(store.recounted).toHaveLength(1);
+  });
+});
+
+describe("a request that came while the account had no limits", () => {
+  it("takes back nothing of what requests of the same second count, once the account has some", async () => {
+    const memory = new MemoryAdmissionStore(10, () => 0);
+    await memory.commitRead(ACCOUNT, 1n, await memory.epoch());
+    admissions = new Admissions(memory, () => 0);
+    const admitted = async (limits: Limits, tokens: number) => {
+      const outcome = await admissions.admit(ACCOUNT, 1n, limits, tokens);
+      if (outcome.kind !== "admitted") throw new Error(outcome.kind);
+      return outcome.request;
+    };
+    const before = [await admitted(UNLIMITED, 5_000), await admitted(UNLIMITED, 5_000)] as const;
+    const after = await admitted(LIMITS, 60);
+    before[0].end(10);
+    before[1].cancel();
+    expect(await admissions.useOf(ACCOUNT)).toEqual({ requests: 1, tokens: 60, concurrent: 1 });
+    after.end(40);
+    expect(await admissions.useOf(ACCOUNT)).toEqual({ requests: 1, tokens: 40, concurrent: 0 });
+  });
+
+  it("takes back nothing either if its admission was not answered", async () => {
+    store.state = "loses answers";
+    await expect(admissions.admit(ACCOUNT, 1n, UNLIMITED, 5_000)).rejects.toThrow();
+    store.state = "answers";
+    await admissions.retryReleases();
+    expect(store.released).toMatchObject([{ tokensMore: 0, isCancelled: false, isContested: true }]);
   });
 });

@@ -153,8 +153,10 @@ export class Admissions {
       (error: unknown) => {
         // The store may have admitted the request, which will not be served.
         if (!(error instanceof AdmissionStoreUnavailable) || error.mayBeDone) {
-          const everything = { tokensMore: -estimatedTokens, isCancelled: true, isContested: true };
-          this.#releaseLater(accountId, { slot, atS: null, ...everything });
+          const { requestsPerMinute, tokensPerMinute } = limits;
+          const counted = { requests: requestsPerMinute !== null, tokens: tokensPerMinute !== null };
+          const everything = takenBack(counted, -estimatedTokens, true);
+          this.#releaseLater(accountId, { slot, atS: null, ...everything, isContested: true });
         }
         throw error;
       },
@@ -193,16 +195,16 @@ export class Admissions {
   #release(request: Admitted, tokensMore: number, isCancelled: boolean): Promise<void> | null {
     if (!this.#admitted.delete(request)) return null;
     const { accountId, slot, atS, epoch, rates, isContested } = request;
+    const counted = { requests: rates.requests !== null, tokens: rates.tokens !== null };
+    const back = takenBack(counted, tokensMore, isCancelled);
     if (epoch !== null) {
-      // Without a limit 0 is counted, and so nothing is taken back.
-      const moreTokens = rates.tokens === null ? 0 : tokensMore;
       this.#ownUse.correct(accountId, epoch, {
         second: atS,
-        requests: isCancelled ? -1 : 0,
-        tokens: moreTokens,
+        requests: back.isCancelled ? -1 : 0,
+        tokens: back.tokensMore,
       });
     }
-    const ended = { slot, atS, tokensMore, isCancelled, isContested };
+    const ended = { slot, atS, ...back, isContested };
     const released = this.#store.release(accountId, ended);
     return released?.catch(() => this.#releaseLater(accountId, { ...ended, isContested: true })) ?? null;
   }
@@ -306,4 +308,16 @@ export class Admissions {
     if (first !== undefined && this.#unreleased.size >= MAX_UNRELEASED) this.#unreleased.delete(first);
     this.#unreleased.add({ accountId, release, lapsesMs: this.#monotonicMs() + ENDED_REMEMBERED_MS });
   }
+}
+
+/**
+ * What a release changes of what was counted. A request that came while the account had no limit was not counted: the account may have got one
+ * in the same second, and other requests that count.
+ */
+function takenBack(
+  counted: { readonly requests: boolean; readonly tokens: boolean },
+  tokensMore: number,
+  isCancelled: boolean,
+): Pick<Release, "tokensMore" | "isCancelled"> {
+  return { tokensMore: counted.tokens ? tokensMore : 0, isCancelled: isCancelled && counted.requests };
 }
