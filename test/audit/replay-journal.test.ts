@@ -25,6 +25,8 @@ describe("an unreadable line of the journal", () => {
     ["half a line", Buffer.concat([torn, Buffer.from("\n")])],
     ["two lines in one", Buffer.concat([torn, ended(auditEntry())])],
     ["JSON that is no entry", Buffer.from('{"hello":"world"}\n')],
+    ["an entry with a negative cost", ended(auditEntry({ costNanoUsd: -1n }))],
+    ["an entry with negative tokens", ended(auditEntry({ completionTokens: -1 }))],
     ["an entry without its request", Buffer.from(`${JSON.stringify([null, ...Array(20).fill("1")])}\n`)],
   ])("is rejected byte for byte: %s", async (_, damaged) => {
     await folder.leave(ended(first), damaged, ended(second));
@@ -126,6 +128,14 @@ describe("an entry that the database refuses", () => {
       line: 21,
       reason: expect.stringContaining('inet: "127.0.0.z"'),
     });
+  });
+
+  it("is rejected in its place among the other lines of its segment", async () => {
+    const [bad, lost] = [auditEntry({ sourceIp: "127.0.0.z" }), auditEntry()];
+    await folder.leave(begun(lost), ended(bad), ended(auditEntry()), "garbage\n");
+    await folder.start();
+    expect(await readFile(join(folder.path, REJECTED), "utf8")).toBe(`${begun(lost)}${ended(bad)}garbage\n`);
+    expect(folder.alarms().map(({ line }) => line)).toEqual([1, 2, 4, undefined]);
   });
 
   it("does not prevent a lost request from being recorded", async () => {

@@ -1,5 +1,6 @@
 import { crc32 } from "node:zlib";
 import type { AuditEntry } from "../contract/entry.ts";
+import { ENTRY_COLUMNS } from "../contract/entry-columns.ts";
 import { decodeEntry, encodeEntry } from "../contract/entry-values.ts";
 import { isCanonicalUuid } from "../contract/ids.ts";
 
@@ -58,7 +59,17 @@ export function decodeLine(bytes: Uint8Array, isCorrected = false): JournalLine 
   // Without these the database would skip the entry instead of refusing it.
   const isKnown =
     isCanonicalUuid(entry.id) && isCanonicalUuid(entry.accountId) && !Number.isNaN(entry.at.getTime());
-  return isKnown ? { kind, entry } : unreadable("it names no request and account");
+  if (!isKnown) return unreadable("it names no request and account");
+  // An operator's correction may have one. Recorded, it would lower sums of usage, and no charge would go with it.
+  return hasNegative(entry) ? unreadable("it has a negative number") : { kind, entry };
+}
+
+function hasNegative(entry: AuditEntry): boolean {
+  const isNegative = (value: unknown) =>
+    (typeof value === "number" || typeof value === "bigint") && value < 0;
+  return (
+    ENTRY_COLUMNS.some(({ property }) => isNegative(entry[property])) || isNegative(entry.implausibleNanoUsd)
+  );
 }
 
 /**
