@@ -14,7 +14,11 @@ import { type Service, startService } from "../fixtures/service.ts";
 import { CreditDatabase } from "../simulation/stores/credit-database.ts";
 
 const RUNS = 8;
-const STEPS = 60;
+const STEPS = 70;
+/** A spender that was not seen for so long is away. */
+const AWAY_MS = 60_000;
+/** Stands for no spender, which comes after all others. */
+const NOBODY = (2n ** 60n) as SpenderId;
 
 let service: Service;
 let sql: Awaited<ReturnType<typeof openDatabaseOf>>;
@@ -49,6 +53,8 @@ class Pair {
   readonly model = new CreditDatabase(() => 0);
   readonly #numbers = new Map<string, bigint>();
   readonly #uncollected: Uncollected[] = [];
+  /** What was released, as it has to be recorded. */
+  readonly #released: { spender: SpenderId; account: AccountId; amount: bigint }[] = [];
   readonly #credit = this.nodes.map((node) => new PostgresCredit(sql, node, "test"));
   readonly #audit = this.nodes.map(
     (node) => new PostgresAudit(sql, node, (row) => this.#uncollected.push(row)),
@@ -82,19 +88,54 @@ class Pair {
     const ask = { accountId, number, targetNanoUsd: BigInt(random(400)), extraNanoUsd: BigInt(random(30)) };
     const real = await settled(this.#credit[spender.node]?.ask({ ...ask, spender: spender.real }));
     const model = await settled(this.model.storeOf("").ask({ ...ask, spender: spender.model }));
-    expect(comparable(real)).toEqual(comparable(model));
+    expect(this.#comparable(real, "real")).toEqual(this.#comparable(model, "model"));
+  }
+
+  /** The model's clock stands still, so it tells which spender was least seen only if that is away. */
+  #comparable(answer: AskAnswer | "gone" | undefined, side: "real" | "model") {
+    if (typeof answer !== "object") return answer;
+    const { leastSeen } = answer;
+    if (leastSeen === null || leastSeen.unseenMs < AWAY_MS)
+      return { ...answer, leastSeen: leastSeen !== null };
+    const spender = this.spenders.find((one) => String(one[side]) === leastSeen.id);
+    return { ...answer, leastSeen: { spender, unseenS: Math.round(leastSeen.unseenMs / 10_000) } };
+  }
+
+  /** A spender was not seen for some minutes. */
+  async leave(random: (below: number) => number): Promise<void> {
+    const index = random(this.spenders.length);
+    const { real, model } = this.spenders[index] ?? {};
+    const row = model === undefined ? undefined : this.model.spenders.get(model);
+    if (real === undefined || row === undefined) return;
+    const unseenMs = 2 * AWAY_MS + index * 20_000;
+    row.seenMs = -unseenMs;
+    await sql`update credit_spenders set seen_at = now() - ${unseenMs} * interval '1 millisecond' where id = ${real}`;
+  }
+
+  async listUnseen(node: number): Promise<void> {
+    const real = (await this.#credit[node]?.listUnseen(AWAY_MS)) ?? [];
+    const known = real.flatMap(({ id }) => this.spenders.find((spender) => spender.real === id)?.model ?? []);
+    const model = this.model.listUnseen(this.nodes[node] ?? "", AWAY_MS);
+    expect(new Set(known)).toEqual(new Set(model.map(({ id }) => id)));
   }
 
   async insert(random: (below: number) => number): Promise<void> {
     const again = this.sent[random(this.sent.length + 3)];
     const entries = again ?? Array.from({ length: 1 + random(4) }, () => this.#entry(random));
     this.sent.push(entries);
+    const node = random(2);
+    // An entry of a former version names no spender: it is charged to the first of the node.
+    const first = this.spenders.find(
+      (spender) => spender.node === node && this.model.spenders.has(spender.model),
+    );
     const forModel = entries.map((entry) => ({
       ...entry,
-      spender: this.spenders.find(({ real }) => real === entry.spender)?.model ?? (0n as SpenderId),
+      spender:
+        (entry.spender === undefined ? first : this.spenders.find(({ real }) => real === entry.spender))
+          ?.model ?? NOBODY,
     }));
     this.#uncollected.length = 0;
-    await this.#audit[random(2)]?.insertEntries(entries);
+    await this.#audit[node]?.insertEntries(entries);
     expect(sorted(this.#uncollected)).toEqual(sorted(this.model.insertEntries(forModel)));
   }
 
@@ -109,17 +150,37 @@ class Pair {
   async release(random: (below: number) => number): Promise<void> {
     const spender = this.spenders[random(this.spenders.length)];
     if (spender === undefined) return;
-    await this.#credit[0]?.release(spender.real, "test");
+    const expected = this.#noteRelease(spender);
+    expect(await this.#credit[0]?.release(spender.real, "test")).toEqual(expected);
     this.model.release(spender.model);
+  }
+
+  /** Notes what a release frees. @returns what it is to tell. */
+  #noteRelease({ real, model }: { readonly real: SpenderId; readonly model: SpenderId }) {
+    const row = this.model.spenders.get(model);
+    if (row === undefined) return null;
+    const freed = [...row.reserves].map(([account, { granted, charged }]) => ({
+      spender: real,
+      account,
+      amount: granted - charged,
+    }));
+    this.#released.push(...freed);
+    const amounts = freed.map(({ amount }) => amount).filter((amount) => amount > 0n);
+    return {
+      accounts: amounts.length,
+      amountNanoUsd: amounts.reduce((sum, amount) => sum + amount, 0n),
+    };
   }
 
   async releaseUnseen(random: (below: number) => number): Promise<void> {
     const spender = this.spenders[random(this.spenders.length)];
     if (spender === undefined) return;
-    // All have been seen within a minute, and none of them a minute from now.
-    const unseenMs = random(2) === 0 ? 60_000 : -60_000;
-    const real = await this.#credit[0]?.releaseUnseen(spender.real, unseenMs, "test");
-    expect(real).toBe(this.model.releaseUnseen(spender.model, unseenMs));
+    const unseenMs = random(2) === 0 ? AWAY_MS : -AWAY_MS;
+    const freed = this.#released.length;
+    this.#noteRelease(spender);
+    const isReleased = this.model.releaseUnseen(spender.model, unseenMs);
+    if (!isReleased) this.#released.length = freed;
+    expect(await this.#credit[0]?.releaseUnseen(spender.real, unseenMs, "test")).toBe(isReleased);
   }
 
   async heartbeat(node: number): Promise<void> {
@@ -134,6 +195,31 @@ class Pair {
     expect(reclaimed).toEqual(
       model.reclaimed.map(({ accountId, spender }) => `${accountId} ${spender}`).toSorted(),
     );
+  }
+
+  /** What was released is recorded, and what operators see of the spenders. */
+  async compareRecords(): Promise<void> {
+    const ids = sql.json(this.accounts);
+    const releases = await sql`
+      select spender, account_id as account, amount_nano_usd as amount from credit_releases
+      where account_id in (select value::uuid from jsonb_array_elements_text(${ids})) order by 1, 2`;
+    const byPlace = (row: { spender: SpenderId; account: AccountId }) =>
+      `${String(row.spender).padStart(9, "0")} ${row.account}`;
+    expect([...releases]).toEqual(this.#released.toSorted((a, b) => (byPlace(a) < byPlace(b) ? -1 : 1)));
+    const listed = (await this.#credit[0]?.list()) ?? [];
+    const expected = this.spenders.flatMap(({ real, model, node }) => {
+      const row = this.model.spenders.get(model);
+      if (row === undefined) return [];
+      const amounts = [...row.reserves.values()].map(({ granted, charged }) => granted - charged);
+      return {
+        id: real,
+        nodeId: this.nodes[node],
+        isAway: row.seenMs < -AWAY_MS,
+        accounts: amounts.filter((amount) => amount > 0n).length,
+        reservedNanoUsd: amounts.reduce((sum, amount) => sum + amount, 0n),
+      };
+    });
+    expect(listed.filter(({ nodeId }) => this.nodes.some((node) => node === nodeId))).toMatchObject(expected);
   }
 
   /** What the tables hold is the same. */
@@ -186,7 +272,7 @@ class Pair {
     return auditEntry({
       accountId: this.accounts[random(2)] ?? ("" as AccountId),
       costNanoUsd: BigInt(random(5) === 0 ? 0 : random(120)),
-      ...(spender === undefined ? {} : { spender: spender.real }),
+      ...(spender === undefined || random(10) === 0 ? {} : { spender: spender.real }),
       ...(implausible === 0n ? {} : { implausibleNanoUsd: implausible }),
       ...(key === null
         ? {}
@@ -203,11 +289,6 @@ class Pair {
 }
 
 /** The answer, or that the spender is gone. */
-/** The model's clock stands still, so it tells whether there is a spender that was least seen, but not which one. */
-function comparable(answer: AskAnswer | "gone" | undefined) {
-  return typeof answer === "object" ? { ...answer, leastSeen: answer.leastSeen !== null } : answer;
-}
-
 function settled<Answer>(answer: Promise<Answer> | undefined): Promise<Answer | "gone" | undefined> {
   return Promise.resolve(answer).catch((error: unknown) => {
     if (error instanceof SpenderGone) return "gone";
@@ -231,15 +312,18 @@ describe("credit in the database", () => {
       await pair.open(0);
       await pair.open(1);
       for (let step = 0; step < STEPS; step++) {
-        const kind = random(20);
+        const kind = random(23);
         if (kind < 8) await pair.ask(random);
         else if (kind < 15) await pair.insert(random);
         else if (kind === 15) await pair.open(random(2));
         else if (kind === 16) await pair.close(random(2), random);
         else if (kind === 17) await (random(2) === 0 ? pair.release(random) : pair.releaseUnseen(random));
-        else await pair.heartbeat(random(2));
+        else if (kind < 20) await pair.heartbeat(random(2));
+        else if (kind < 22) await pair.leave(random);
+        else await pair.listUnseen(random(2));
         await pair.compare();
       }
+      await pair.compareRecords();
     },
   );
 

@@ -1,4 +1,4 @@
-import { expect, it } from "vitest";
+import { beforeEach, describe, expect, it } from "vitest";
 import type { AccountId } from "../../server/src/contract/account.ts";
 import type { SpenderId } from "../../server/src/contract/ids.ts";
 import { Credits } from "../../server/src/credits/credits.ts";
@@ -97,4 +97,70 @@ it("the spender of a node that stops is closed once all its charges are in the d
   credits.committed([{ spender }]);
   await credits.stop();
   expect(database.spenders.size).toBe(0);
+});
+
+describe("a spender that was replaced after a day", () => {
+  const DAY_MS = 24 * 3_600_000;
+  const account = crypto.randomUUID() as AccountId;
+  let nowMs: number;
+  let database: CreditDatabase;
+  let closes: number;
+  let credits: Credits;
+
+  beforeEach(() => {
+    [nowMs, closes] = [0, 0];
+    database = new CreditDatabase(() => nowMs);
+    database.grant(account, 100n);
+    const store = database.storeOf("node");
+    const closeBelow = async (id: SpenderId) => {
+      closes++;
+      await store.closeBelow(id);
+    };
+    credits = new Credits({
+      store: { ...store, closeBelow },
+      monotonicMs: () => nowMs,
+      passedMs: () => nowMs,
+      maxDisconnectedMs: null,
+      owesEntries: () => false,
+    });
+  });
+
+  /** Replaces the spender of this start, from which nothing older is left. @returns both, and a hold of the first. */
+  async function replaced() {
+    const first = await credits.open();
+    await credits.closeFormer();
+    const hold = await credits.hold(account, { minNanoUsd: 10n, maxNanoUsd: 10n });
+    nowMs += DAY_MS;
+    await credits.renew();
+    expect(credits.spender).toBe(first);
+    nowMs += 1;
+    await credits.renew();
+    expect(credits.spender).not.toBe(first);
+    return { first, second: credits.spender, hold };
+  }
+
+  it("is closed once its requests have ended and their entries are in the database, and only then", async () => {
+    const { first, second, hold } = await replaced();
+    const open = async () => {
+      await credits.closeReplaced();
+      return [...database.spenders.keys()];
+    };
+    expect(await open()).toEqual([first, second]);
+    hold.settle(4n);
+    expect(await open()).toEqual([first, second]);
+    credits.committed([{ spender: hold.spender ?? undefined }]);
+    expect(await open()).toEqual([second]);
+    // The database is not asked again when there is nothing to close.
+    const before = closes;
+    await open();
+    expect(closes).toBe(before);
+  });
+
+  it("is closed with the one after it when the node stops", async () => {
+    const { hold } = await replaced();
+    hold.settle(0n);
+    await credits.stop();
+    expect(database.spenders.size).toBe(0);
+    expect(database.reservedOf(account)).toBe(0n);
+  });
 });

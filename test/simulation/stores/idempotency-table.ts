@@ -22,7 +22,10 @@ interface Row {
   answered: { readonly answer: KeptAnswer | null } | null;
 }
 
-/** The database's table of requests with idempotency keys, with statements that do what `PostgresIdempotency`'s SQL does. */
+/**
+ * The database's table of requests with idempotency keys, with statements that do what `PostgresIdempotency`'s SQL does.
+ * `test/contract/idempotency-store.test.ts` holds both to be the same.
+ */
 export class IdempotencyTable {
   readonly #nowMs: () => number;
   readonly #faults: ReintroducedFaults;
@@ -83,10 +86,11 @@ export class IdempotencyTable {
       this.#rows.set(keyOf(request), row);
       return { kind: "claimed" };
     }
+    const isRunning = known.answered === null;
+    if (isRunning && !this.#faults.has("times ahead last"))
+      known.renewedAtMs = Math.min(known.renewedAtMs, nowMs);
     if (known.bodyDigest !== bodyDigest) return { kind: "differs" };
-    if (known.answered !== null) return { kind: "answered", ...known.answered };
-    if (!this.#faults.has("times ahead last")) known.renewedAtMs = Math.min(known.renewedAtMs, nowMs);
-    return { kind: "running" };
+    return known.answered === null ? { kind: "running" } : { kind: "answered", ...known.answered };
   }
 
   /** What the batch does that charges the request. @returns whether this attempt has won the key. */

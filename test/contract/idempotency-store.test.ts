@@ -1,0 +1,199 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { PostgresAudit } from "../../server/src/audit/audit-store.ts";
+import type { AccountId } from "../../server/src/contract/account.ts";
+import type { SpenderId } from "../../server/src/contract/ids.ts";
+import type { ClaimId } from "../../server/src/contract/kept-answer.ts";
+import type { Database } from "../../server/src/database/database.ts";
+import { CLAIM_LEASE_MS, type IdempotentRequest, KEPT_MS } from "../../server/src/idempotency/idempotency.ts";
+import { dropOldAnswers, PostgresIdempotency } from "../../server/src/idempotency/idempotency-store.ts";
+import { type AuditDatabase, openAuditDatabase } from "../fixtures/audit-database.ts";
+import { auditEntry } from "../fixtures/audit-entry.ts";
+import { IdempotencyTable } from "../simulation/stores/idempotency-table.ts";
+import { Random } from "../simulation/world/random.ts";
+
+const RUNS = 6;
+const STEPS = 150;
+const HOUR_MS = 3_600_000;
+/** Sums of these are seconds away from every limit of time, which the database and the model reach at slightly different moments. */
+const PASSED_MS = [25_000, 50_000, 10 * HOUR_MS, -10 * HOUR_MS];
+
+let database: AuditDatabase;
+let sql: Database;
+
+beforeAll(async () => {
+  database = await openAuditDatabase(auditEntry());
+  sql = database.sql;
+});
+
+afterAll(async () => {
+  await database?.[Symbol.asyncDispose]();
+});
+
+async function newAccount(): Promise<AccountId> {
+  const id = crypto.randomUUID() as AccountId;
+  await sql`insert into accounts (id, name, created_at) values (${id}, 'test', now())`;
+  return id;
+}
+
+interface Claimed {
+  readonly claim: ClaimId;
+  readonly request: IdempotentRequest;
+}
+
+interface StartedNode {
+  readonly id: string;
+  /** Of the present start; `null` while it has none. */
+  spender: SpenderId | null;
+}
+
+/** The SQL and the simulated table, with two nodes that claim the same requests. */
+class Pair {
+  readonly #accounts: readonly AccountId[];
+  readonly #random: Random;
+  readonly #nodes = [0, 1].map((): StartedNode => ({ id: crypto.randomUUID(), spender: 1n as SpenderId }));
+  readonly #stores = this.#nodes.map((node) => new PostgresIdempotency(sql, node.id, () => node.spender));
+  readonly #claims: Claimed[] = [];
+  /** How far the model's clock is ahead: in the database all times are moved instead. */
+  #aheadMs = 0;
+  readonly #model = new IdempotencyTable(() => Date.now() + this.#aheadMs);
+
+  constructor(accounts: readonly AccountId[], random: Random) {
+    this.#accounts = accounts;
+    this.#random = random;
+  }
+
+  async step(): Promise<void> {
+    const kind = this.#random.below(20);
+    if (kind < 9) await this.#claim();
+    else if (kind < 12) await this.#answer();
+    else if (kind < 14) await this.#tell("release");
+    else if (kind < 16) await this.#tell("renew");
+    else if (kind === 16) await this.#clear();
+    else await this.#pass(this.#one(PASSED_MS));
+    await this.#compare();
+  }
+
+  async #claim(): Promise<void> {
+    const node = this.#random.below(2);
+    const { id: nodeId, spender } = this.#nodes[node] as StartedNode;
+    const request = {
+      accountId: this.#one(this.#accounts),
+      idempotencyKeyDigest: Buffer.from([this.#random.below(2)]),
+      bodyDigest: Buffer.from([this.#random.below(2)]),
+    };
+    const claim = crypto.randomUUID() as ClaimId;
+    // A node that does not believe a jump of the clock is behind.
+    const [behindMs, keptBehindMs] = [this.#one([0, 30_000]), this.#one([0, 5 * HOUR_MS])];
+    const replaceable = (nowMs: number) => ({
+      renewedBefore: new Date(nowMs - CLAIM_LEASE_MS - behindMs),
+      createdBefore: new Date(nowMs - KEPT_MS - keptBehindMs),
+    });
+    const nowMs = Date.now();
+    const real = await this.#stores[node]?.claim(request, claim, replaceable(nowMs));
+    const model = this.#model.claim(nodeId, spender, request, claim, replaceable(nowMs + this.#aheadMs));
+    expect(real).toEqual(model);
+    this.#claims.push({ claim, request });
+  }
+
+  /** An attempt is answered: mostly one of the last ones, whatever has become of its claim. */
+  async #answer(): Promise<void> {
+    const { claim, request } = this.#claims.at(-1 - this.#random.below(6)) ?? {};
+    if (claim === undefined || request === undefined) return;
+    const { accountId, idempotencyKeyDigest, bodyDigest } = request;
+    const idempotency = {
+      claim,
+      idempotencyKeyDigest: Buffer.from(idempotencyKeyDigest).toString("base64"),
+      bodyDigest: Buffer.from(bodyDigest).toString("base64"),
+      answer: this.#random.chance(0.3) ? null : { isStream: true, model: "acme/chat", text: claim },
+    };
+    const reasons: string[] = [];
+    const node = this.#one(this.#nodes);
+    const audit = new PostgresAudit(sql, node.id, ({ reason }) => reasons.push(reason));
+    await audit.insertEntries([auditEntry({ accountId, idempotency, costNanoUsd: 1n })]);
+    expect(!reasons.includes("repeated")).toBe(this.#model.keep(accountId, idempotency));
+  }
+
+  async #tell(what: "release" | "renew"): Promise<void> {
+    const claims = this.#claims.slice(-8).flatMap(({ claim }) => (this.#random.chance(0.4) ? claim : []));
+    await this.#stores[this.#random.below(2)]?.[what](claims);
+    this.#model[what](claims);
+  }
+
+  /** A node is started again. Claims that it made while it had no spender are of an earlier start. */
+  async #clear(): Promise<void> {
+    const node = this.#random.below(2);
+    const started = this.#nodes[node] as StartedNode;
+    const spender = BigInt(1 + this.#random.below(4)) as SpenderId;
+    started.spender = this.#random.chance(0.2) ? null : spender;
+    await this.#stores[node]?.clear(spender);
+    this.#model.clear(started.id, spender);
+  }
+
+  async #pass(ms: number): Promise<void> {
+    this.#aheadMs += ms;
+    await sql`
+      update idempotent_requests set
+        created_at = created_at - ${ms} * interval '1 millisecond', renewed_at = renewed_at - ${ms} * interval '1 millisecond'
+      where account_id = any (string_to_array(${this.#accounts.join(",")}, ',')::uuid[])`;
+  }
+
+  async #compare(): Promise<void> {
+    const rows = await sql<{ claim: ClaimId; answered: boolean; answer: string | null; leased: boolean }[]>`
+      select claim, answered_at is not null as answered, answer,
+             renewed_at >= now() - ${CLAIM_LEASE_MS} * interval '1 millisecond' as leased
+      from idempotent_requests where account_id = any (string_to_array(${this.#accounts.join(",")}, ',')::uuid[])
+      order by claim`;
+    const answered = this.#model.answered.map(({ claim, answer }) => ({
+      claim,
+      answer: answer?.text ?? null,
+    }));
+    expect(rows.flatMap(({ claim, answer, ...row }) => (row.answered ? { claim, answer } : []))).toEqual(
+      answered.toSorted((one, other) => (one.claim < other.claim ? -1 : 1)),
+    );
+    expect(rows.filter((row) => !row.answered && row.leased)).toHaveLength(this.#model.running);
+  }
+
+  #one<Item>(items: readonly Item[]): Item {
+    return items[this.#random.below(items.length)] as Item;
+  }
+}
+
+describe("idempotency keys in the database", () => {
+  const seed = Number(process.env.SEED ?? Math.ceil(Math.random() * 1e9));
+
+  it.each(Array.from({ length: RUNS }, (_, run) => seed + run))(
+    "behave as the simulation models them, after any sequence of statements (seed %s)",
+    async (runSeed) => {
+      const pair = new Pair([await newAccount(), await newAccount()], new Random(runSeed));
+      for (let step = 0; step < STEPS; step++) await pair.step();
+    },
+  );
+
+  it("are forgotten a day after their answer, or when their claim of that age has no lease any more", async () => {
+    const accountId = await newAccount();
+    const rows = [
+      { name: "answered today", created: "-23 hours", answered: true, renewed: "-23 hours" },
+      { name: "answered yesterday", created: "-25 hours", answered: true, renewed: "0" },
+      { name: "answered, by a clock that is ahead", created: "2 minutes", answered: true, renewed: "0" },
+      { name: "running since yesterday", created: "-25 hours", answered: false, renewed: "-59 seconds" },
+      { name: "left yesterday", created: "-25 hours", answered: false, renewed: "-61 seconds" },
+      { name: "left today", created: "-23 hours", answered: false, renewed: "-23 hours" },
+    ];
+    await sql`
+      insert into idempotent_requests
+        (account_id, key_digest, body_digest, claim, node_id, created_at, renewed_at, answered_at)
+      select ${accountId}, convert_to(name, 'UTF8'), ''::bytea, gen_random_uuid(), gen_random_uuid(),
+             now() + created, now() + renewed, case when answered then now() + created end
+      from jsonb_to_recordset(${sql.json(rows)})
+        as given (name text, created interval, answered boolean, renewed interval)`;
+    await dropOldAnswers(sql);
+    const left = await sql<{ name: string; ahead: boolean }[]>`
+      select convert_from(key_digest, 'UTF8') as name, created_at > now() as ahead
+      from idempotent_requests where account_id = ${accountId} order by 1`;
+    expect([...left]).toEqual(
+      ["answered today", "answered, by a clock that is ahead", "left today", "running since yesterday"].map(
+        (name) => ({ name, ahead: false }),
+      ),
+    );
+  });
+});
