@@ -1,16 +1,17 @@
 import { Cluster, Redis, type RedisOptions } from "ioredis";
 import { parseRedisUrl, type RedisAddress, type RedisHost } from "../config/redis-url.ts";
+import { closeSilentConnections } from "./redis-silence.ts";
 
 /** How long a connection is idle before TCP probes it. Ten unanswered probes, a second apart, close it. */
 const KEEP_ALIVE_MS = 10_000;
 const MAX_RECONNECT_DELAY_MS = 1_000;
 /** A busy process reads answers late, so a shorter timeout would close healthy connections. */
-const MIN_SOCKET_TIMEOUT_MS = 2_000;
+const MIN_SILENCE_MS = 2_000;
 
 export interface RedisConnectionOptions {
   /** A command that takes longer fails, and its connection is closed. */
   readonly commandTimeoutMs: number;
-  /** The certificates (PEM) that may have signed the server's; `null`: those of the system. */
+  /** The certificates (PEM) that may have signed the server's; `null`: those that the runtime contains. */
   readonly ca?: string | null;
 }
 
@@ -20,18 +21,23 @@ export type MoreOptions = Pick<RedisOptions, "lazyConnect"> & {
   readonly retryStrategy?: null;
 };
 
-const reconnectDelayMs = (attempt: number) => Math.min(50 * attempt, MAX_RECONNECT_DELAY_MS);
+/** Differs by up to a quarter, so that the nodes that have lost a server do not all come back to it at the same moment. */
+const reconnectDelayMs = (attempt: number) =>
+  Math.round(Math.min(50 * attempt, MAX_RECONNECT_DELAY_MS) * (1 - Math.random() / 4));
 
 /**
- * The options of every connection to Redis. Each command has a deadline, after which the connection is closed. `commandTimeout`
- * alone would reject the command and keep a connection that no longer answers.
+ * How long a connection may owe an answer before it is closed. `commandTimeout` alone would reject the command and keep a connection that no longer
+ * answers. Redis answers in order, so no later command is answered before the first one.
  */
+function maxSilenceMs({ commandTimeoutMs }: RedisConnectionOptions): number {
+  return Math.max(commandTimeoutMs, MIN_SILENCE_MS);
+}
+
+/** The options of every connection to Redis. */
 function redisOptions({ commandTimeoutMs }: RedisConnectionOptions) {
   return {
     commandTimeout: commandTimeoutMs,
     connectTimeout: commandTimeoutMs,
-    // Redis answers in order, so no later command is answered before the first one.
-    socketTimeout: Math.max(commandTimeoutMs, MIN_SOCKET_TIMEOUT_MS),
     keepAlive: KEEP_ALIVE_MS,
     // A command that waits for a new connection would use a store that may have restarted empty.
     maxRetriesPerRequest: 0,
@@ -50,10 +56,11 @@ export function openRedis(
   const tls = tlsOf(connection);
   if (address.kind === "server") {
     const options = { ...redisOptions(connection), ...more };
-    return new Redis(address.url, connection.ca == null ? options : { ...options, tls });
+    const client = new Redis(address.url, connection.ca == null ? options : { ...options, tls });
+    return closeSilentConnections(client, maxSilenceMs(connection));
   }
   const { hosts, name, database, isTls, sentinelUser } = address;
-  return new Redis({
+  const client = new Redis({
     ...securedOptions(connection, isTls, address),
     ...more,
     sentinels: [...hosts],
@@ -65,6 +72,7 @@ export function openRedis(
     sentinelCommandTimeout: connection.commandTimeoutMs,
     sentinelRetryStrategy: reconnectDelayMs,
   });
+  return closeSilentConnections(client, maxSilenceMs(connection));
 }
 
 /**
@@ -103,7 +111,8 @@ export function openClusterServer(
   connection: RedisConnectionOptions,
   more: MoreOptions,
 ): Redis {
-  return new Redis({ ...securedOptions(connection, address.isTls, address), ...more, host, port });
+  const client = new Redis({ ...securedOptions(connection, address.isTls, address), ...more, host, port });
+  return closeSilentConnections(client, maxSilenceMs(connection));
 }
 
 /** Opens connections for commands with one key, which may follow redirections to servers that no node has identified. */
@@ -114,7 +123,11 @@ export function openAnyRedis(url: string, connection: RedisConnectionOptions): R
     enableOfflineQueue: false,
     slotsRefreshTimeout: connection.commandTimeoutMs,
     clusterRetryStrategy: reconnectDelayMs,
-    redisOptions: securedOptions(connection, address.isTls, address),
+    redisOptions: {
+      ...securedOptions(connection, address.isTls, address),
+      // These connections are opened by ioredis.
+      socketTimeout: maxSilenceMs(connection),
+    },
   });
 }
 

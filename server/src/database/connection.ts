@@ -121,7 +121,9 @@ export class Connection {
 
   async #runUntil(deadlineMs: number, statement: Statement, outcome: () => Promise<unknown>): Promise<void> {
     if (this.#isLost) throw closed();
-    const timer = setTimeout(() => this.#loseSilent(statement), Math.max(0, deadlineMs - performance.now()));
+    // An answer that has arrived while the process stood still is read first.
+    const overdue = () => setImmediate(() => this.#loseSilent(statement));
+    const timer = setTimeout(overdue, Math.max(0, deadlineMs - performance.now()));
     this.#running.push(statement);
     void Object.defineProperty(statement, "retried", RETRIED);
     this.#send(statement);
@@ -155,7 +157,9 @@ export class Connection {
     this.#onLost(this);
   }
 
-  #loseSilent({ origin, state }: Statement): void {
+  #loseSilent(statement: Statement): void {
+    if (!this.#running.includes(statement)) return;
+    const { origin, state } = statement;
     this.#isSilent = true;
     this.#silentPid = state?.pid ?? null;
     const error = new Unavailable("PostgreSQL did not answer in time");
