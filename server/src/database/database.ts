@@ -2,7 +2,7 @@ import { isIP } from "node:net";
 import postgres from "postgres";
 import type { Connection, ConnectionHooks, Driver, Statement } from "./connection.ts";
 import { ConnectionPool, type PoolUse } from "./connection-pool.ts";
-import { APPLICATION_NAME, sessionSettings } from "./session-settings.ts";
+import { IS_OF_SERVICE, sessionSettings } from "./session-settings.ts";
 
 /** What statements are written with, as tagged templates. */
 export interface Statements {
@@ -323,7 +323,7 @@ async function terminate({ pool, maker }: Parts, pid: number): Promise<void> {
   // Only a process of this service that is at work: behind a connection pooler the number may be another one's.
   const text = `
     select pg_terminate_backend(pid) from pg_stat_activity
-    where pid = ${pid} and usename = current_user and application_name = '${APPLICATION_NAME}' and state <> 'idle'`;
+    where pid = ${pid} and ${IS_OF_SERVICE} and state <> 'idle'`;
   try {
     const connection = await pool.acquire(deadlineMs);
     try {

@@ -1,5 +1,12 @@
-/** The name by which the server knows the connections of nodes. */
-export const APPLICATION_NAME = "ostiary";
+/** The name by which the server knows the connections of nodes, unless DATABASE_URL has another. */
+const APPLICATION_NAME = "ostiary";
+
+/**
+ * The condition that a row of `pg_stat_activity` is of a node of the service: all nodes have the same DATABASE_URL, so their connections have the
+ * name of the one that asks.
+ */
+export const IS_OF_SERVICE =
+  "usename = current_user and application_name = current_setting('application_name')";
 
 /** How long a node that is cut off in a transaction keeps its locks. */
 const IDLE_IN_TRANSACTION_MS = 5_000;
