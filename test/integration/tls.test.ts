@@ -342,9 +342,16 @@ describe.skipIf(!hasOpenSsl || DATABASE_SERVER === undefined)("PostgreSQL over T
     await using service = await startService({
       databaseUrl: at(secure.port),
       dataDir: direct.dataDir,
-      env: { DATABASE_CA_FILE: authority.file },
+      env: { DATABASE_CA_FILE: authority.file, OSTIARY_LOG: "silent" },
     });
-    expect(await statusOf(service.baseUrl, key)).toBe(200);
+    const headers = { authorization: `Bearer ${key}` };
+    const balance = async () => (await fetch(`${service.baseUrl}/v1/credits`, { headers })).status;
+    expect(await balance()).toBe(200);
+    // PostgreSQL has not been restarted with the right certificate.
+    secure.show(stranger.sign());
+    expect(await balance()).toBe(503);
+    secure.show(authority.sign());
+    await expect.poll(balance).toBe(200);
   });
 });
 

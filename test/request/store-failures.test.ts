@@ -12,10 +12,39 @@ describe("a request that a store fails", () => {
     },
   );
 
+  it.each(["EACCES", "EPERM", "EAFNOSUPPORT"])(
+    "because the system does not let it connect (%s) is answered 503",
+    (code) => {
+      const error = Object.assign(systemError(code, "connect"), { syscall: "connect" });
+      expect(toFailure(error).status).toBe(503);
+      expect(isUnreachable(error)).toBe(true);
+    },
+  );
+
+  it.each([
+    "CERT_HAS_EXPIRED",
+    "SELF_SIGNED_CERT_IN_CHAIN",
+    "DEPTH_ZERO_SELF_SIGNED_CERT",
+    "UNABLE_TO_VERIFY_LEAF_SIGNATURE",
+    "ERR_TLS_CERT_ALTNAME_INVALID",
+    "ERR_SSL_WRONG_VERSION_NUMBER",
+  ])("because its connection can't be secured (%s) is answered 503", (code) => {
+    const error = systemError(code, "the connection can't be secured");
+    expect(toFailure(error)).toMatchObject({ status: 503, retryAfterMs: 1_000 });
+    expect(isUnreachable(error)).toBe(true);
+  });
+
   it.each(["EMFILE", "ENFILE", "ENOMEM", "ENOBUFS", "EAGAIN", "ENOSPC", "EDQUOT", "EIO", "EROFS"])(
     "because the system lacks a resource or its disk fails (%s) is answered 503",
     (code) => {
       expect(toFailure(systemError(code, "open"))).toMatchObject({ status: 503, retryAfterMs: 1_000 });
+    },
+  );
+
+  it.each(["53100", "58030", "42501"])(
+    "because the database lacks space, can't read its disk or refuses a permission (%s) is answered 503",
+    (code) => {
+      expect(toFailure(systemError(code, "the database")).status).toBe(503);
     },
   );
 

@@ -57,12 +57,18 @@ export class Unavailable extends Error {
 const UNREACHABLE =
   /^(?:08\w{3}|57P\d\d|E(?:CONN\w+|PIPE|HOST\w+|NET\w+|TIMEDOUT|NOTFOUND|NOENT|ADDRNOTAVAIL|AI_\w+)|CONNECT\w+)$/;
 /**
+ * The codes of errors by which a connection can't be secured, such as by a certificate that has expired or of an authority that is not trusted. Most are
+ * OpenSSL's. The last two are the database driver's: the server asks for a sign-in that the driver does not know, or does not know the password itself.
+ */
+const UNSECURED =
+  /^(?:ERR_(?:SSL|TLS)_\w+|EPROTO|CERT_\w+|UNABLE_TO_\w+|(?:DEPTH_ZERO_)?SELF_SIGNED_CERT\w*|HOSTNAME_MISMATCH|INVALID_(?:CA|PURPOSE)|PATH_LENGTH_EXCEEDED|AUTH_TYPE_NOT_IMPLEMENTED|SASL_SIGNATURE_MISMATCH)$/;
+/**
  * The codes of errors that are not caused by the request, so that a later attempt may succeed. By SQLSTATE: lack of resources (53), input and output
- * (58); a database that takes no writes, as after a failover (25006); a lost race (40001, 40P01); and what took too long (57014: a statement, 55P03:
+ * (58); a database that takes no writes, as after a failover (25006), or whose user has lost a permission (42501); a lost race (40001, 40P01); and what took too long (57014: a statement, 55P03:
  * a wait for a lock, 25P03: an idle transaction). By the system's code: lack of descriptors, memory or space, and a disk that fails.
  */
 const BUSY =
-  /^(?:53\w{3}|58\w{3}|25006|40001|40P01|57014|55P03|25P03|E(?:MFILE|NFILE|NOMEM|NOBUFS|AGAIN|NOSPC|DQUOT|IO|ROFS))$/;
+  /^(?:53\w{3}|58\w{3}|25006|42501|40001|40P01|57014|55P03|25P03|E(?:MFILE|NFILE|NOMEM|NOBUFS|AGAIN|NOSPC|DQUOT|IO|ROFS))$/;
 
 /** Whether a store does not answer at all, so that others would wait for it in vain: unlike a statement that took too long. */
 export function isUnreachable(thrown: unknown): boolean {
@@ -70,7 +76,10 @@ export function isUnreachable(thrown: unknown): boolean {
   if (!(thrown instanceof Error && "code" in thrown)) return false;
   // PostgreSQL refuses or ends a connection by a fatal error, whatever its code: the database may be restored or its password replaced.
   const isFatal = "severity" in thrown && (thrown.severity === "FATAL" || thrown.severity === "PANIC");
-  return isFatal || UNREACHABLE.test(String(thrown.code));
+  // A firewall or a lack of the protocol has codes of its own, which also mean other things.
+  const isOfConnecting = "syscall" in thrown && thrown.syscall === "connect";
+  const code = String(thrown.code);
+  return isFatal || isOfConnecting || UNREACHABLE.test(code) || UNSECURED.test(code);
 }
 
 function isStoreAway(thrown: unknown): boolean {
