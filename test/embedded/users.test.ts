@@ -1,5 +1,5 @@
 import { chmod, chown, mkdir, stat } from "node:fs/promises";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import process from "node:process";
 import { describe, expect, it } from "vitest";
 import { DAEMON, Installation, inChangedRoot, isRoot, type RunOptions, works } from "./installation.ts";
@@ -85,6 +85,28 @@ describe.runIf(isRoot)("as root", () => {
     expect(await service.read()).toEqual(["by the user"]);
     await service.stop();
     expect(await clusterOwner(installation)).toBe(DAEMON);
+  });
+
+  it("a command leaves the database to its owner, whose folder is in one that only root can enter, as systemd's is", async () => {
+    await using installation = await Installation.build({
+      dataDir: "private/data",
+      ownBinaries: true,
+      links: false,
+    });
+    const outer = dirname(installation.dataDir);
+    await chown(installation.dataDir, DAEMON, DAEMON);
+    await chmod(installation.dataDir, 0o700);
+    const before = await installation.start({ uid: DAEMON });
+    await before.write("by the user");
+    await before.stop();
+    await chmod(outer, 0o700);
+    const command = await installation.start();
+    expect(await command.read()).toEqual(["by the user"]);
+    await command.stop();
+    expect(await clusterOwner(installation)).toBe(DAEMON);
+    // For its own user systemd mounts it elsewhere.
+    await chmod(outer, 0o755);
+    expect(await (await installation.start({ uid: DAEMON })).read()).toEqual(["by the user"]);
   });
 
   it.runIf(userNamespaces)("the database runs in a folder that only root can enter", async () => {

@@ -1,5 +1,5 @@
-import { chmod, lstat, mkdir, readFile, rm, symlink } from "node:fs/promises";
-import { basename, join } from "node:path";
+import { chmod, chown, lstat, mkdir, readFile, rm, stat, symlink } from "node:fs/promises";
+import { basename, dirname, join } from "node:path";
 import process from "node:process";
 import * as z from "zod";
 
@@ -29,6 +29,11 @@ export async function provideLibraryLinks(native: string, folder: string): Promi
   // The mode ignores the umask, because the server may run as another user.
   await chmod(folder, 0o755);
   for (const { name, target } of links) await symlink(join(native, "lib", target), join(folder, name));
+  if (process.getuid?.() === 0) {
+    // The next start may be as the user whose data folder it is.
+    const { uid, gid } = await stat(dirname(folder));
+    await chown(folder, uid, gid);
+  }
   return folder;
 }
 

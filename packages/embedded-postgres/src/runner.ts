@@ -45,7 +45,8 @@ const OVERFLOW_ID = 65_534;
  * - As root: as the owner of the cluster, or as `nobody`.
  * - As root where those users cannot access the programs or the data (a checkout in /root): in a user namespace. The process
  *   keeps access to root's files but has no privilege.
- * - Where user namespaces are forbidden too (some containers): as `nobody`, with a copy of the programs outside. The data
+ * - Where user namespaces are forbidden too (some containers), or the folder of another user is in one that only root can enter (systemd's for
+ *   dynamic users): as the owner of the cluster, or as `nobody`, with a copy of the programs outside. The data
  *   stays in place: the server is started inside its folder and accesses it as `/proc/self/cwd`, which needs
  *   no permission on the folders above.
  *
@@ -83,17 +84,19 @@ async function* waysToTry(folders: Folders, native: string): AsyncGenerator<Way>
     return;
   }
   const nobody = await findNobody();
-  for (const user of [await ownerOf(folders.cluster), nobody]) {
-    if (user === null || user.uid === 0) continue;
+  const owner = await ownerOf(folders.cluster);
+  const users = owner === null || owner.uid === 0 ? [nobody] : [owner, nobody];
+  for (const user of users) {
     if (!(await canUseInPlace(folders, native, user))) continue;
     yield { ...inPlace, owner: user, user, prefix: [] };
   }
   if (await canUseInPlace(folders, native, self)) yield unshared;
   const relocated = await relocateBinaries(native, await makeOutsideFolder(lastingBase(), folders.dataDir));
-  const { uid, gid } = nobody;
+  const [first = nobody] = users;
+  const { uid, gid } = first;
   // A program changes the user, because Deno's spawn enters the folder after the change, when it may lack permission.
   const prefix = ["setpriv", `--reuid=${uid}`, `--regid=${gid}`, "--clear-groups"];
-  yield { native: relocated, libraryLinks: null, reachesDataDir: false, owner: nobody, prefix };
+  yield { native: relocated, libraryLinks: null, reachesDataDir: false, owner: first, prefix };
 }
 
 function runnerOf(way: Way, majorVersion: number): Runner {
