@@ -2,7 +2,8 @@ import { once } from "node:events";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { expect, it } from "vitest";
-import { startService } from "../fixtures/service.ts";
+import { statusOf } from "../fixtures/request.ts";
+import { logLines, startService } from "../fixtures/service.ts";
 import { signUpWithKey } from "../fixtures/user.ts";
 
 interface Span {
@@ -59,6 +60,41 @@ it("traces of requests are sent by OTLP, part of the client's trace, without key
     "ostiary.request_id": response.headers.get("x-request-id"),
   });
   expect(Number(attributes["gen_ai.usage.output_tokens"])).toBeGreaterThan(0);
+  collector.closeAllConnections();
+  collector.close();
+});
+
+it("The log says why spans are not accepted, once, and when they are again", async () => {
+  let status = 401;
+  const collector = createServer((request, response) => {
+    request
+      .resume()
+      .on("end", () => response.writeHead(status, { "content-type": "application/json" }).end("{}"));
+  }).listen(0, "127.0.0.1");
+  await once(collector, "listening");
+  const { port } = collector.address() as AddressInfo;
+  await using service = await startService({
+    env: {
+      OTEL_EXPORTER_OTLP_ENDPOINT: `http://127.0.0.1:${port}`,
+      OTEL_BSP_SCHEDULE_DELAY: "50",
+      OTEL_EXPORTER_OTLP_HEADERS: "authorization=Bearer%20hunter2",
+      OSTIARY_LOG: "info",
+    },
+  });
+  const { key } = await signUpWithKey(service.baseUrl);
+  const lines = () => logLines(service.stderr()).filter(({ msg }) => msg?.includes("receiver of traces"));
+  const untilLogged = (count: number) =>
+    expect
+      .poll(async () => {
+        await statusOf(service.baseUrl, key);
+        return lines().length;
+      })
+      .toBe(count);
+  await untilLogged(1);
+  expect(lines()[0]).toMatchObject({ level: "error", reason: "401 Unauthorized" });
+  status = 200;
+  await untilLogged(2);
+  expect(service.stderr()).not.toContain("hunter2");
   collector.closeAllConnections();
   collector.close();
 });

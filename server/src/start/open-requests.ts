@@ -35,7 +35,7 @@ export async function openRequests(startup: Startup, dependencies: RequestDepend
   const { settings, version, log, jobs, teardown, monotonicMs } = startup;
   const { config } = settings;
   const { node, records, access, catalog } = dependencies;
-  const tracing = await openTracing(config, { version, id: node.id });
+  const tracing = await openTracing(config, { version, id: node.id, log });
   teardown.add("tracing", () => tracing.close());
   const { databaseMs, latestMs } = node.clocks;
   const newestDeletedMs = await readNewestDeletedMs(node.database);

@@ -1,4 +1,5 @@
 import process from "node:process";
+import type { Logger } from "pino";
 import type { Config } from "../config/config.ts";
 import type { Listener, ListenerOptions, Served } from "../http/listener.ts";
 import type { Tracing } from "../tracing/open-telemetry.ts";
@@ -14,11 +15,20 @@ export const RUNTIME = isDeno ? `deno ${process.versions.deno}` : `node ${proces
 /** Opens tracing. Its packages are loaded only if an endpoint for traces is configured. */
 export async function openTracing(
   { traces, otlpHeaders, serviceName }: Config,
-  { version, id }: { readonly version: string; readonly id: string },
+  { version, id, log }: { readonly version: string; readonly id: string; readonly log: Logger },
 ): Promise<Tracing> {
   if (!traces) return { ended: () => {}, close: async () => {} };
   const { openTelemetry } = await import("../tracing/open-telemetry.ts");
-  return openTelemetry({ serviceName, serviceVersion: version, instanceId: id, otlpHeaders });
+  return openTelemetry({
+    serviceName,
+    serviceVersion: version,
+    instanceId: id,
+    otlpHeaders,
+    onChange: (reason) => {
+      if (reason === null) log.info("the receiver of traces accepts spans again");
+      else log.error({ reason }, "the receiver of traces does not accept spans: they are lost until it does");
+    },
+  });
 }
 
 /** `portSetting` is the setting that has the port. @throws {StartupFailure} when the address can't be listened on. */

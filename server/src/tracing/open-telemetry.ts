@@ -12,6 +12,8 @@ import { resourceFromAttributes } from "@opentelemetry/resources";
 import { BasicTracerProvider, BatchSpanProcessor } from "@opentelemetry/sdk-trace-base";
 import { type AuditEntry, requestIdOf } from "../contract/entry.ts";
 
+type SpanExporter = ConstructorParameters<typeof BatchSpanProcessor>[0];
+
 const TRACEPARENT = /^00-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})$/;
 const OPERATIONS: Readonly<Record<string, string>> = {
   "POST /v1/chat/completions": "chat",
@@ -25,6 +27,8 @@ export interface OpenTelemetryOptions {
   readonly instanceId: string;
   /** Headers for the receiver, as OTEL_EXPORTER_OTLP_HEADERS has them: `name=value,…` with percent-encoded values. */
   readonly otlpHeaders: string | null;
+  /** Called when the receiver refuses spans or does not answer, with the reason, and with `null` when it accepts some again. */
+  readonly onChange: (reason: string | null) => void;
 }
 
 /** Reports ended requests as spans. */
@@ -40,14 +44,14 @@ export interface Tracing {
  * generative AI. The exporter's own variables set the endpoint (`OTEL_EXPORTER_OTLP_ENDPOINT`). Spans contain neither prompts nor answers.
  */
 export function openTelemetry(options: OpenTelemetryOptions): Tracing {
-  const { serviceName, serviceVersion, instanceId, otlpHeaders } = options;
+  const { serviceName, serviceVersion, instanceId, otlpHeaders, onChange } = options;
   const provider = new BasicTracerProvider({
     resource: resourceFromAttributes({
       "service.name": serviceName,
       "service.version": serviceVersion,
       "service.instance.id": instanceId,
     }),
-    spanProcessors: [new BatchSpanProcessor(new OTLPTraceExporter({ headers: headersIn(otlpHeaders) }))],
+    spanProcessors: [new BatchSpanProcessor(reporting(exporterWith(otlpHeaders), onChange))],
   });
   const tracer = provider.getTracer("ostiary", serviceVersion);
   return {
@@ -67,6 +71,32 @@ export function openTelemetry(options: OpenTelemetryOptions): Tracing {
     },
     close: () => provider.shutdown(),
   };
+}
+
+function exporterWith(otlpHeaders: string | null): SpanExporter {
+  return new OTLPTraceExporter({ headers: headersIn(otlpHeaders) });
+}
+
+/** The same exporter, which drops the spans of an export that fails. OpenTelemetry reports that to a logger of its own, which is not set. */
+function reporting(exporter: SpanExporter, onChange: OpenTelemetryOptions["onChange"]): SpanExporter {
+  let isFailing = false;
+  return {
+    export: (spans, done) =>
+      exporter.export(spans, (result) => {
+        const reason = result.code === 0 ? null : failureOf(result.error);
+        if (isFailing !== (reason !== null)) onChange(reason);
+        isFailing = reason !== null;
+        done(result);
+      }),
+    forceFlush: async () => exporter.forceFlush?.(),
+    shutdown: () => exporter.shutdown(),
+  };
+}
+
+/** What the log says of a failed export: the status of an answer, without its body, or why there was none. */
+function failureOf(error: Error | undefined): string {
+  const code = error !== undefined && "code" in error ? `${error.code} ` : "";
+  return `${code}${error?.message ?? "no reason is known"}`;
 }
 
 function headersIn(text: string | null): Record<string, string> {
