@@ -170,6 +170,16 @@ models: [{ id: x, aliases: [y], routes: [{ upstream: nowhere }] }, { id: y, rout
     expect(await problems(text)).toEqual([problem]);
   });
 
+  it.each([
+    ["x".repeat(16_385), "16385 characters, and a credential has 16384 at most"],
+    [`Bearer ${SECRET}`, "It must be the credential alone"],
+  ])("refuses what is no credential, without repeating it", async (KEY, reason) => {
+    const refused = await load(withModel(MODEL), { KEY }).catch((thrown: unknown) => String(thrown));
+    expect(refused).toContain(`upstreams.a.credentialEnv: `);
+    expect(refused).toContain(reason);
+    expect(refused).not.toMatch(/xxx|upstream-secret/);
+  });
+
   it("refuses an invalid URL and a URL with a password", async () => {
     for (const url of [
       "ftp://a.example",

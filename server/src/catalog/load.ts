@@ -153,11 +153,21 @@ async function readCredential(
   }
 }
 
+/** No server accepts longer headers. Signed tokens have some thousand characters. */
+const MAX_CREDENTIAL_LENGTH = 16_384;
+
 /** A value that is not valid in a header would fail every request, with a message that might quote it. */
 function checked(value: string, field: CredentialProblem["field"]): Credential | CredentialProblem {
-  return /^[\x21-\x7e]+$/.test(value)
-    ? new Credential(value)
-    : { field, problem: "its value is not valid in an HTTP header" };
+  if (value.length > MAX_CREDENTIAL_LENGTH) {
+    const problem = `its value has ${value.length} characters, and a credential has ${MAX_CREDENTIAL_LENGTH} at most. It must be the credential alone`;
+    return { field, problem };
+  }
+  if (/^[\x21-\x7e]+$/.test(value)) return new Credential(value);
+  return {
+    field,
+    problem:
+      'its value has spaces or other characters that it cannot have in an HTTP header. It must be the credential alone, without "Bearer"',
+  };
 }
 
 function upstreamOf(
