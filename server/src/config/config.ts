@@ -1,9 +1,9 @@
-import { availableParallelism } from "node:os";
 import { resolve } from "node:path";
 import { messageOf } from "../errors/issue-message.ts";
 import { withSecretsFromFiles } from "./secret-files.ts";
 import { SECRETS, SETTING_NAMES, type SettingValues, settings } from "./settings.ts";
 import { unknownSettings } from "./unknown-settings.ts";
+import { usableCores } from "./usable-cores.ts";
 
 /** Everything that is wrong with the environment, a line for each variable. */
 export class ConfigError extends Error {
@@ -93,7 +93,7 @@ function configOf(values: SettingValues, present: Environment) {
     /** Where the certificate for HTTPS is; `null`: the service speaks HTTP. */
     tls,
     databaseUrl: values.DATABASE_URL,
-    /** The certificates (PEM) that may have signed the server's; `null`: those of the system. */
+    /** The certificates (PEM) that may have signed the server's; `null`: those that the runtime contains. */
     databaseCa: values.DATABASE_CA_FILE,
     redisUrl: values.REDIS_URL,
     /** As `databaseCa`. */
@@ -105,7 +105,7 @@ function configOf(values: SettingValues, present: Environment) {
     /** Whether the service applies its migrations at start. The bundled database belongs to it alone. */
     migrate: values.OSTIARY_MIGRATE || values.DATABASE_URL === null,
     /** The number of processes that share the port. */
-    workers: values.OSTIARY_WORKERS === "auto" ? availableParallelism() : Number(values.OSTIARY_WORKERS),
+    workers: values.OSTIARY_WORKERS === "auto" ? usableCores() : Number(values.OSTIARY_WORKERS),
     takeOver: values.OSTIARY_TAKE_OVER,
     demo,
     signUp: values.OSTIARY_SIGNUP,
