@@ -52,6 +52,10 @@ describe("REDIS_URL", () => {
     "redis://a/abc",
     "redis://a/1/2",
     "redis://a/123456",
+    "redis://:secret@a?tls=true",
+    "redis://:secret@a/1?keyPrefix=b",
+    "redis://a?family=secret",
+    "redis:///1",
     "redis+cluster://",
     "redis+cluster://a, b",
     "redis+cluster://a,,b",
@@ -69,6 +73,14 @@ describe("REDIS_URL", () => {
     const parse = () => parseRedisUrl(url);
     expect(parse).toThrow(RedisUrlError);
     expect(parse).not.toThrow(/secret/);
+  });
+
+  it("names the version of IP that a name is resolved to", () => {
+    expect(parseRedisUrl("redis://a?family=6").kind).toBe("server");
+  });
+
+  it.each(["redis://a?ssl=true", "redis+sentinel://a/main?tls=1"])("says how to ask for TLS: %s", (url) => {
+    expect(() => parseRedisUrl(url)).toThrow("For TLS begin the URL with rediss");
   });
 
   it.each([

@@ -124,10 +124,34 @@ describe("ostiary-server check-config", () => {
     expect(stderr).not.toMatch(/hunt|er2|12/);
   });
 
+  it("refuses headers that would be left out, without repeating them", async () => {
+    const stderr =
+      "OTEL_EXPORTER_OTLP_HEADERS: must be headers such as authorization=Bearer%20…, separated by commas\n";
+    for (const value of ["authorization: Bearer hunter2", "Bearer hunter2", "a=1,hunter2"])
+      await expect(checkConfig({ OTEL_EXPORTER_OTLP_HEADERS: value })).rejects.toMatchObject({ stderr });
+    const { stdout } = await checkConfig({ OTEL_EXPORTER_OTLP_HEADERS: "a=1, x-key=hunter2==," });
+    expect(stdout).toContain("valid");
+  });
+
   it("says that a port of DATABASE_URL is none", async () => {
     const settings = { DATABASE_URL: "postgres://me:secret@[::1]:99999/x" };
     const stderr = "DATABASE_URL: must have a port from 1 to 65535\n";
     await expect(checkConfig(settings)).rejects.toMatchObject({ code: 1, stderr });
+  });
+
+  it("says that DATABASE_URL names no host", async () => {
+    const stderr = expect.stringMatching(/^DATABASE_URL: must be a URL such as postgres:/);
+    await expect(checkConfig({ DATABASE_URL: "postgres:///x" })).rejects.toMatchObject({ code: 1, stderr });
+  });
+
+  it("refuses a server of DATABASE_URL that the service could not use", async () => {
+    const of = (server: string) => ({
+      DATABASE_URL: `postgres://me:secret@db.example/x?target_session_attrs=${server}`,
+    });
+    const stderr = expect.stringMatching(/^DATABASE_URL: must not have this value of target_session_attrs/);
+    for (const server of ["any", "standby"])
+      await expect(checkConfig(of(server))).rejects.toMatchObject({ code: 1, stderr });
+    expect((await checkConfig(of("read-write"))).stderr).toBe("");
   });
 
   it("says that DATABASE_URL names one host", async () => {

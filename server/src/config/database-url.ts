@@ -1,6 +1,8 @@
 import { ENCODE_PASSWORD, hasUnencodedPassword, portProblem } from "./url-encoding.ts";
 
 const SCHEMES = /^postgres(?:ql)?:\/\//i;
+/** The servers that libpq may be asked for among several hosts, of which the service can use these alone. */
+const USABLE_SERVERS: ReadonlySet<string> = new Set(["read-write", "primary"]);
 const SEVERAL_HOSTS = /^[^/]*\/\/(?:[^/?#]*@)?[^@/?#]*,/;
 
 /** What is wrong with a DATABASE_URL, without the URL; `null`: nothing. */
@@ -12,8 +14,12 @@ export function databaseUrlProblem(url: string): string | null {
   }
   const problem = portProblem(url);
   if (problem !== null) return problem;
-  if (!URL.canParse(url)) {
+  if (!URL.canParse(url) || new URL(url).hostname === "") {
     return `must be a URL such as postgres://user:password@host:5432/database. If it is, ${ENCODE_PASSWORD}`;
+  }
+  const server = new URL(url).searchParams.get("target_session_attrs") ?? "primary";
+  if (!USABLE_SERVERS.has(server)) {
+    return "must not have this value of target_session_attrs: the service writes. Remove the parameter, or set it to read-write";
   }
   return null;
 }

@@ -39,6 +39,9 @@ const HOST = /^(?:\[(?<ipv6>[0-9A-Fa-f:.]+)\]|(?<name>[^:[\]\s]+))(?::(?<port>\d
 const SERVER_PATH = /^(?:\/\d{0,5})?$/;
 const SENTINEL_PATH = /^(?<name>[^/]+)(?:\/(?<database>\d{1,5}))?$/;
 const SENTINEL_QUERY = ["sentinel_username", "sentinel_password"];
+/** The version of IP that a name is resolved to: 4, 6, or 0 for both. */
+const SERVER_QUERY = ["family"];
+const FAMILY = /^[046]?$/;
 
 /** Why a REDIS_URL is refused. */
 export class RedisUrlError extends Error {
@@ -66,16 +69,21 @@ function serverOf(url: string): RedisAddress {
   const problem = portProblem(url);
   if (problem !== null) throw new RedisUrlError(problem);
   const parsed = URL.canParse(url) ? new URL(url) : null;
-  if (parsed === null || !["redis:", "rediss:"].includes(parsed.protocol) || parsed.hostname.includes(",")) {
+  if (parsed === null || !["redis:", "rediss:"].includes(parsed.protocol) || /^$|,/.test(parsed.hostname)) {
     throw new RedisUrlError(
       "must be a URL such as redis://host:6379, redis+cluster://host:6379,host:6379 or redis+sentinel://host:26379,host:26379/name; with rediss for TLS",
     );
   }
-  const { hostname, port, pathname } = parsed;
+  const { hostname, port, pathname, searchParams } = parsed;
   if (!SERVER_PATH.test(pathname)) {
     throw new RedisUrlError(
       "must end with the host and port, or with the number of a database, such as redis://host:6379/1",
     );
+  }
+  // The client would take others for options of its own, and leave out those that it does not know, such as one that asks for TLS.
+  requireKnown(searchParams, SERVER_QUERY);
+  if (!FAMILY.test(searchParams.get("family") ?? "")) {
+    throw new RedisUrlError("must have the parameter family=4, family=6 or family=0, or none");
   }
   return { kind: "server", url, hosts: [{ host: hostname, port: Number(port || REDIS_PORT) }] };
 }
@@ -137,6 +145,7 @@ function decoded(text: string): string {
 function requireKnown(query: URLSearchParams, names: readonly string[]): void {
   const unknown = [...query.keys()].find((name) => !names.includes(name));
   if (unknown === undefined) return;
-  const known = names.length === 0 ? "none is known" : `known are ${names.join(" and ")}`;
-  throw new RedisUrlError(`must not have the parameter ${unknown}: ${known}`);
+  const known = names.length === 0 ? "none is known" : `known: ${names.join(", ")}`;
+  const remedy = /tls|ssl/i.test(unknown) ? ". For TLS begin the URL with rediss" : "";
+  throw new RedisUrlError(`must not have the parameter ${unknown} (${known})${remedy}`);
 }

@@ -119,12 +119,32 @@ function sealKeyOf(text: string): Uint8Array | null {
   return bytes.length === SEAL_KEY_BYTES ? bytes : null;
 }
 
+/** A header in `name=value,…`, with a percent-encoded value. */
+const NAMED_HEADER = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+\s*=\s*[\x21-\x7e][\x20-\x7e]*$/;
+
+/** Headers of HTTP as OpenTelemetry's variables have them. The message of a problem never contains a value. */
+export const headers = z
+  .string()
+  .refine(
+    (value) => value.split(",").every((pair) => pair.trim() === "" || NAMED_HEADER.test(pair.trim())),
+    "must be headers such as authorization=Bearer%20…, separated by commas",
+  );
+
+const BEGIN_CERTIFICATE = "-----BEGIN CERTIFICATE-----";
+const END_CERTIFICATE = "-----END CERTIFICATE-----";
+
 /** The path of a file with certificates in PEM, as their text. */
 export const certificates = z.string().transform((path, context): string => {
   try {
     const text = readText(resolve(path));
-    if (text.includes("-----BEGIN CERTIFICATE-----")) return text;
-    context.addIssue({ code: "custom", message: `the file ${path} has no certificate in PEM` });
+    const begun = text.split(BEGIN_CERTIFICATE).slice(1);
+    if (begun.length > 0 && begun.every((rest) => rest.includes(END_CERTIFICATE))) return text;
+    // A connection would only say that it does not trust the server's certificate.
+    const message =
+      begun.length === 0
+        ? `the file ${path} has no certificate in PEM`
+        : `the file ${path} has a certificate without an end. Copy the whole file`;
+    context.addIssue({ code: "custom", message });
   } catch (error) {
     context.addIssue({ code: "custom", message: error instanceof Error ? error.message : String(error) });
   }

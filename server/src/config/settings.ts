@@ -5,6 +5,7 @@ import {
   certificates,
   databaseUrl,
   flag,
+  headers,
   host,
   isOrigin,
   networks,
@@ -76,7 +77,7 @@ const variables = z.object({
     .default("Ostiary"),
   OTEL_EXPORTER_OTLP_ENDPOINT: url("http:", "https:").optional(),
   OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: url("http:", "https:").optional(),
-  OTEL_EXPORTER_OTLP_HEADERS: z.string().optional(),
+  OTEL_EXPORTER_OTLP_HEADERS: headers.optional(),
   NODE_ENV: z.string().optional(),
 });
 

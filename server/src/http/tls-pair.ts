@@ -1,5 +1,6 @@
 import { createPrivateKey, X509Certificate } from "node:crypto";
 import { readFile } from "node:fs/promises";
+import { createSecureContext } from "node:tls";
 import { fileReasonOf } from "../errors/system-errors.ts";
 import { fileForMessage } from "../secrets/named-elsewhere.ts";
 
@@ -34,7 +35,20 @@ export async function readTlsPair({ certFile, keyFile }: TlsFiles): Promise<TlsP
   if (!certificate.checkPrivateKey(privateKey)) {
     throw new TlsPairError(`TLS_KEY_FILE: ${keyFile} is not the key of the certificate in ${certFile}`);
   }
+  requireUsable(certFile, { cert, key });
   return { cert, key, validFrom: new Date(certificate.validFrom), expiresAt: new Date(certificate.validTo) };
+}
+
+/** Does what a server does with them: it also reads the intermediate certificates, and refuses a key that is too short. @throws {TlsPairError} */
+function requireUsable(certFile: string, pair: { readonly cert: string; readonly key: string }): void {
+  try {
+    createSecureContext(pair);
+  } catch (error) {
+    const reason = error instanceof Error && "reason" in error ? ` (${error.reason})` : "";
+    throw new TlsPairError(
+      `TLS_CERT_FILE: the certificates of ${certFile} cannot be used${reason}. The file must have the whole certificate, followed by the intermediate certificates`,
+    );
+  }
 }
 
 /** A warning if clients refuse a certificate because of its dates; `null` otherwise. It is used all the same if there is no other. */
