@@ -1,6 +1,7 @@
 import { once } from "node:events";
 import { type AddressInfo, createServer } from "node:net";
 import { describe, expect, it } from "vitest";
+import { requireUsableDatabase } from "../../server/src/start/database-check.ts";
 import { runToExit } from "../fixtures/service.ts";
 import { startTransactionPooler } from "../fixtures/transaction-pooler.ts";
 
@@ -45,5 +46,30 @@ describe("a service behind a connection pooler", () => {
     expect(code).toBe(1);
     expect(reasons).toEqual([expect.stringContaining(hint)]);
     expect(reasons[0]).toContain(error);
+  });
+
+  it.each([
+    ['no pg_hba.conf entry for host "127.0.0.1", user "me", database "x", SSL encryption', "pg_hba.conf"],
+    ["sorry, too many clients already", "Raise the limit"],
+    ["remaining connection slots are reserved for roles with the SUPERUSER attribute", "Raise the limit"],
+    ['permission denied for database "x"', "GRANT CONNECT"],
+  ])("has what to do in the reason not to start: %s", async (error, hint) => {
+    await using server = await startRefusing(error);
+    const check = requireUsableDatabase({ url: server.url }, "a server", { isOnlyRead: false });
+    await expect(check).rejects.toThrow(`Cannot use the database of DATABASE_URL (a server): ${error}. `);
+    await expect(check).rejects.toThrow(hint);
+  });
+
+  it("says what to do if the server does not speak TLS", async () => {
+    const server = createServer((socket) => {
+      // What follows the answer is the beginning of TLS.
+      socket.on("error", () => {}).once("data", () => socket.once("data", () => socket.end()).write("N"));
+    }).listen(0, "127.0.0.1");
+    await once(server, "listening");
+    const { port } = server.address() as AddressInfo;
+    const url = `postgres://127.0.0.1:${port}/x?sslmode=require`;
+    const check = requireUsableDatabase({ url }, "a server", { isOnlyRead: false });
+    await expect(check).rejects.toThrow("If the server does not speak TLS");
+    server.close();
   });
 });

@@ -136,6 +136,16 @@ const HINTS: readonly (readonly [RegExp, string])[] = [
     "Turn it off for the server, the database and its user. Some providers turn it on while the disk is full",
   ],
   [/no encryption$/, "If the server requires TLS, set DATABASE_CA_FILE, or append ?sslmode=verify-full"],
+  [/no pg_hba\.conf entry/, "Allow this user, database and host in the server's pg_hba.conf"],
+  [
+    /^sorry, too many clients|^too many connections|^remaining connection slots/,
+    "A node uses up to 16 connections. Raise the limit (max_connections, or CONNECTION LIMIT of the database or its user), or close other connections",
+  ],
+  [/^permission denied for database/, "Allow it with: GRANT CONNECT ON DATABASE … TO …"],
+  [
+    /before secure TLS connection was established/,
+    "If the server does not speak TLS, set ssl = on in PostgreSQL, or remove DATABASE_CA_FILE and sslmode",
+  ],
   [
     /certificate|self.signed/i,
     "Set DATABASE_CA_FILE to the authority that has signed the server's certificate, which must be for the host of the URL",

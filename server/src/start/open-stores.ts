@@ -154,11 +154,27 @@ function ignoreStateOfServer(thrown: unknown): void {
   if (!(cause instanceof Error) || !REFUSED_IN_STATE.test(cause.message)) throw thrown;
 }
 
-/** What to do if no Redis is there, or if only one side speaks TLS. A server with TLS then closes the connection, and one without it waits for more. */
+/** What to do about what Redis says, or why it can't be connected to. */
+const REDIS_HINTS: readonly (readonly [RegExp, string])[] = [
+  [
+    /ECONNREFUSED|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH/,
+    "Start Redis, or correct the host and the port of REDIS_URL",
+  ],
+  // Scripts with flags are of Redis 7.
+  [/compiling script/, "The server is older than Redis 7. Use Redis 7 or newer, or Valkey 8 or newer"],
+  [/\b(?:WRONGPASS|NOAUTH)\b/, "Correct the user and the password of REDIS_URL"],
+  [/DB index is out of range/, "Correct the number of the database at the end of REDIS_URL"],
+  [/max number of clients/, "Raise maxclients of Redis, or close other connections"],
+  [
+    /certificate|self.signed|altnames/i,
+    "Set REDIS_CA_FILE to the authority that has signed the server's certificate, which must be for the host of the URL",
+  ],
+];
+
+/** What to do if Redis can't be used. If only one side speaks TLS, a server with TLS closes the connection, and one without it waits for more. */
 function connectionHint(redisUrl: string, reason: string): string {
-  if (/ECONNREFUSED|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH/.test(reason)) {
-    return ". Start Redis, or correct the host and the port of REDIS_URL";
-  }
+  const hint = REDIS_HINTS.find(([pattern]) => pattern.test(reason))?.[1];
+  if (hint !== undefined) return `. ${hint}`;
   const isTls = redisUrl.startsWith("rediss");
   if (!isTls && /ECONNRESET|EPIPE|closed/i.test(reason)) {
     return ". If the server speaks TLS, begin the URL with rediss instead of redis";
