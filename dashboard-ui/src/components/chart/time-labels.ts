@@ -93,9 +93,22 @@ export function timeTicks(
     if (widest + GAP_PX > step * room.columnPx) continue;
     const left = (index: number) => (index + 0.5) * room.columnPx;
     const right = (index: number) => (times.length - index - 0.5) * room.columnPx;
-    return ticks.filter(({ index, text }) => Math.min(left(index), right(index)) >= room.widthOf(text) / 2);
+    const within = ticks.filter(
+      ({ index, text }) => Math.min(left(index), right(index)) >= room.widthOf(text) / 2,
+    );
+    return apart(within, (widest + GAP_PX) / room.columnPx);
   }
   return [];
+}
+
+/** The ticks that stand far enough from the one before. A change of the clock shows an hour twice, or leaves one out. */
+function apart(ticks: readonly TimeTick[], minIntervals: number): readonly TimeTick[] {
+  let last = Number.NEGATIVE_INFINITY;
+  return ticks.filter(({ index }) => {
+    if (index - last < minIntervals) return false;
+    last = index;
+    return true;
+  });
 }
 
 function isTick(
