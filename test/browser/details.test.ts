@@ -90,6 +90,20 @@ describe.skipIf(!hasBrowser)("the page of", () => {
     expect(await facts.getByText(/^(?:Created|Revoked)/).count()).toBe(0);
   });
 
+  it("a key shows code that calls a model outside the sandbox, where there is one", async () => {
+    const owner = await signUpWithKey(overview.site.service.baseUrl);
+    const { page } = await overview.site.open(owner, "/settings/keys");
+    await page.route("**/trpc/**models.list**", async (route) => {
+      const response = await route.fetch();
+      const json = JSON.parse(await response.text(), (_, value) =>
+        value?.id === "sandbox/lorem" ? { ...value, sandbox: false } : value,
+      );
+      await route.fulfill({ response, json });
+    });
+    await page.goto(`/settings/keys/${owner.id}`);
+    await page.getByRole("region", { name: "Code", exact: true }).getByText("sandbox/lorem").waitFor();
+  });
+
   it("a model shows its prices, code to call it, and its usage by key", async () => {
     const { page, complaints } = await overview.site.open(overview.used, "/models");
     await page.getByRole("link", { name: "sandbox/echo", exact: true }).click();

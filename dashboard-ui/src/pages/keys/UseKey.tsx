@@ -11,7 +11,7 @@ import snippetsStyles from "../../components/Snippets.module.css";
 import { Snippets } from "../../components/Snippets.tsx";
 import { keyVariable, type SnippetService } from "../../components/snippets.ts";
 import textStyles from "../../components/text.module.css";
-import { chats } from "../models/model.ts";
+import { firstChatModelOf } from "../models/model.ts";
 
 /** How an application uses the key, whose string only its owner has. */
 export function UseKey() {
@@ -61,7 +61,7 @@ interface ExampleProps {
 }
 
 function Example({ service, models }: ExampleProps) {
-  const model = models.find(chats);
+  const model = firstChatModelOf(models);
   if (model === undefined) return null;
   return (
     <Snippets
