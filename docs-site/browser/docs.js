@@ -34,13 +34,28 @@ function copyButton(block) {
   return button;
 }
 
+/** Copies a text. Resolves to whether the browser has allowed it. */
 async function copied(text) {
+  // Pages that were loaded over HTTP from another machine have no clipboard, but the command.
+  if (navigator.clipboard === undefined) return copiedByCommand(text.trimEnd());
   try {
     await navigator.clipboard.writeText(text.trimEnd());
     return true;
   } catch {
-    return false;
+    return copiedByCommand(text.trimEnd());
   }
+}
+
+/** Puts the text in the place of what the browser's command would copy: the selection. */
+function copiedByCommand(text) {
+  const onCopy = (event) => {
+    event.preventDefault();
+    event.clipboardData.setData("text/plain", text);
+  };
+  document.addEventListener("copy", onCopy, { capture: true });
+  const isDone = document.execCommand("copy");
+  document.removeEventListener("copy", onCopy, { capture: true });
+  return isDone;
 }
 
 /** The button switches to the theme that it names, which the dashboard uses as well. */

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { violationsOf } from "../fixtures/axe.ts";
 import { hasBrowser } from "../fixtures/browser.ts";
 import { toastOf } from "../fixtures/menu.ts";
-import { openSite } from "../fixtures/site.ts";
+import { openSite, signInBy } from "../fixtures/site.ts";
 import { signUpWithKey } from "../fixtures/user.ts";
 
 const site = openSite();
@@ -34,6 +34,20 @@ describe.skipIf(!hasBrowser)("code in the dashboard", () => {
       expect(complaints).toEqual([]);
     },
   );
+
+  it("is copied on pages that have no clipboard, as those loaded over HTTP from another machine", async () => {
+    const { page } = await site.page();
+    await page.addInitScript(() => Object.defineProperty(navigator, "clipboard", { value: undefined }));
+    await signInBy(page, await signUpWithKey(site.service.baseUrl));
+    await page.goto("/models/sandbox%2Fecho");
+    await page.getByRole("button", { name: "Copy sandbox/echo" }).click();
+    await toastOf(page, "Copied sandbox/echo").waitFor();
+    await page.keyboard.press("Control+k");
+    const search = page.getByRole("combobox", { name: "Search everything" });
+    await search.fill("");
+    await page.keyboard.press("Control+v");
+    expect(await search.inputValue()).toBe("sandbox/echo");
+  });
 
   it("can be read and copied without the code that finds its colours", async () => {
     const owner = await signUpWithKey(site.service.baseUrl);

@@ -1,6 +1,7 @@
 import { useEffect, useState } from "react";
 import { Check, Copy } from "../icons/icons.ts";
 import { Button, IconButton } from "./Button.tsx";
+import { copyText } from "./copy.ts";
 import textStyles from "./text.module.css";
 import { toast } from "./toast.ts";
 
@@ -25,16 +26,10 @@ export function CopyButton({ text, what, short = false, look = "plain" }: CopyBu
     return () => clearTimeout(timer);
   }, [state]);
 
-  const copy = () => {
-    // The clipboard exists only on pages loaded over HTTPS or from this machine.
-    const copied = navigator.clipboard?.writeText(text) ?? Promise.reject(new Error("no clipboard"));
-    copied.then(
-      () => {
-        setState("copied");
-        toast(`Copied ${what}`);
-      },
-      () => setState("failed"),
-    );
+  const copy = async () => {
+    const isCopied = await copyText(text);
+    setState(isCopied ? "copied" : "failed");
+    if (isCopied) toast(`Copied ${what}`);
   };
 
   const label = {
@@ -47,9 +42,9 @@ export function CopyButton({ text, what, short = false, look = "plain" }: CopyBu
   return (
     <>
       {short ? (
-        <IconButton size="small" label={label} icon={icon} onClick={copy} />
+        <IconButton size="small" label={label} icon={icon} onClick={() => void copy()} />
       ) : (
-        <Button look={look} icon={icon} onClick={copy}>
+        <Button look={look} icon={icon} onClick={() => void copy()}>
           {label}
         </Button>
       )}
