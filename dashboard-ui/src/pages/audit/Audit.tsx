@@ -45,7 +45,7 @@ export function Audit() {
     useNavigate({ from: "/audit" }),
   );
   const [isViewing, setViewing] = useState(false);
-  const { columns, setColumns, views, setViews } = useView();
+  const { columns, setColumns, views, changeViews } = useView();
   const [isExporting, setExporting] = useState(false);
   const scroller = useRef<HTMLDivElement>(null);
   usePreload(LATER);
@@ -138,7 +138,7 @@ export function Audit() {
       {isViewing ? (
         <LazyDialog
           code={viewDialog}
-          props={{ columns, setColumns, views, setViews, search, onClose: () => setViewing(false) }}
+          props={{ columns, setColumns, views, changeViews, search, onClose: () => setViewing(false) }}
         />
       ) : null}
       {isExporting ? (

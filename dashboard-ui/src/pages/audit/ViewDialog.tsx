@@ -7,27 +7,33 @@ import formStyles from "../../components/form.module.css";
 import textStyles from "../../components/text.module.css";
 import { toast } from "../../components/toast.ts";
 import { COLUMN_NAMES, COLUMNS, type Column, withColumn } from "./columns.ts";
-import { MAX_NAME_LENGTH, type SavedView, withView } from "./saved-views.ts";
+import { MAX_NAME_LENGTH, MAX_VIEWS, type SavedView, withView } from "./saved-views.ts";
 import type { AuditSearch } from "./search.ts";
+import type { ChangeViews } from "./use-view.ts";
 import styles from "./ViewDialog.module.css";
 
 export interface ViewDialogProps {
   readonly columns: readonly Column[];
   readonly setColumns: (columns: readonly Column[]) => void;
   readonly views: readonly SavedView[];
-  readonly setViews: (views: readonly SavedView[]) => void;
+  readonly changeViews: ChangeViews;
   readonly search: AuditSearch;
   readonly onClose: () => void;
 }
 
 /** The choice of columns, and the saved views. Both are kept in this browser. */
-export function ViewDialog({ columns, setColumns, views, setViews, search, onClose }: ViewDialogProps) {
+export function ViewDialog({ columns, setColumns, views, changeViews, search, onClose }: ViewDialogProps) {
   const [name, setName] = useState("");
+  const [isFull, setFull] = useState(false);
   const save = (event: SubmitEvent) => {
     event.preventDefault();
     const wanted = name.trim();
     if (wanted === "") return;
-    setViews(withView(views, { name: wanted, search }));
+    // One of the same name is replaced. Another one would take the place of the oldest.
+    const hasSpace = views.length < MAX_VIEWS || views.some((view) => view.name === wanted);
+    setFull(!hasSpace);
+    if (!hasSpace) return;
+    changeViews((now) => withView(now, { name: wanted, search }));
     setName("");
     toast(`View “${wanted}” saved`);
   };
@@ -58,7 +64,8 @@ export function ViewDialog({ columns, setColumns, views, setViews, search, onClo
                 <Button
                   aria-label={`Delete ${view.name}`}
                   onClick={() => {
-                    setViews(views.filter((other) => other.name !== view.name));
+                    changeViews((now) => now.filter((other) => other.name !== view.name));
+                    setFull(false);
                     toast(`View “${view.name}” deleted`);
                   }}
                 >
@@ -74,6 +81,7 @@ export function ViewDialog({ columns, setColumns, views, setViews, search, onClo
             value={name}
             maxLength={MAX_NAME_LENGTH}
             autoComplete="off"
+            error={isFull ? `There are ${MAX_VIEWS} saved views. Delete one first.` : undefined}
             onChange={({ target }) => setName(target.value)}
           />
           <Button type="submit">Save view</Button>

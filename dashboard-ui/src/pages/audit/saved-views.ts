@@ -11,11 +11,21 @@ export const MAX_VIEWS = 20;
 export const MAX_NAME_LENGTH = 40;
 
 /**
- * The views of a user. They are kept in the browser: they are a matter of taste, hold nothing that must not be lost, and so need no table
- * of their own in the service. A link to the page shares one.
+ * The views of a user; `null`: the browser has stored none. They are kept in the browser: they are a matter of taste, hold nothing that
+ * must not be lost, and so need no table of their own in the service. A link to the page shares one.
  */
-export function readViews(userId: string): readonly SavedView[] {
-  return viewsOf(browserStore.read(keptAs(userId)) ?? "");
+export function readViews(userId: string): readonly SavedView[] | null {
+  const stored = browserStore.read(keptAs(userId));
+  return stored === null ? null : viewsOf(stored);
+}
+
+/** Calls the listener with the views that another tab has stored. @returns a function that ends it. */
+export function onViewsChange(userId: string, listener: (views: readonly SavedView[]) => void): () => void {
+  const onStored = ({ key, newValue }: StorageEvent) => {
+    if (key === keptAs(userId)) listener(viewsOf(newValue ?? ""));
+  };
+  addEventListener("storage", onStored);
+  return () => removeEventListener("storage", onStored);
 }
 
 export function keepViews(userId: string, views: readonly SavedView[]): void {
