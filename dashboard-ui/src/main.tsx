@@ -7,9 +7,10 @@ import { api, queryClient, whenSignedOut } from "./api/client.ts";
 import { whenReconnected } from "./api/connection.ts";
 import { loadPagesAhead } from "./code-loading.ts";
 import { ServiceName } from "./components/service-name.ts";
-import { LAST_EMAIL, sessionEnded, sessionStore } from "./components/storage.ts";
-import { applyTheme, readTheme } from "./components/theme.ts";
+import { clearSession, LAST_EMAIL, sessionEnded, sessionStore } from "./components/storage.ts";
+import { followTheme } from "./components/theme.ts";
 import { router } from "./router.tsx";
+import { onNewsOfOtherTabs } from "./sign-in/other-tabs.ts";
 import "./styles/main.css";
 
 whenSignedOut(() => {
@@ -21,6 +22,15 @@ whenSignedOut(() => {
   if (me != null) sessionStore.write(LAST_EMAIL, me.user.email);
   queryClient.clear();
   void router.navigate({ to: "/sign-in", search: { to: location.href, ended: true } });
+});
+
+onNewsOfOtherTabs((news) => {
+  const me = api.auth.me.queryKey();
+  // It may be another user, which the shell finds out.
+  if (news === "signed in") return void queryClient.invalidateQueries({ queryKey: me });
+  queryClient.clear();
+  clearSession();
+  void router.navigate({ to: "/sign-in" });
 });
 
 /** How long after the first page the code of the others is loaded. */
@@ -39,7 +49,7 @@ whenReconnected(() => {
 // The other pages are loaded after the first one, so that they open at once, even while the service restarts.
 addEventListener("load", () => setTimeout(() => void loadPagesAhead(), LOAD_AHEAD_AFTER_MS), { once: true });
 
-applyTheme(readTheme());
+followTheme();
 
 const place = document.getElementById("root");
 if (place === null) throw new Error("the page has no root element");

@@ -1,7 +1,7 @@
 import { StrictMode, useEffect, useState } from "react";
 import { createRoot } from "react-dom/client";
 import { ServiceName } from "./components/service-name.ts";
-import { applyTheme, readTheme } from "./components/theme.ts";
+import { followTheme } from "./components/theme.ts";
 import { SignIn } from "./pages/SignIn.tsx";
 import { SignUp } from "./pages/SignUp.tsx";
 import { readServiceInfo, type ServiceInfo } from "./sign-in/call.ts";
@@ -21,7 +21,7 @@ function SignInPages() {
   );
 }
 
-applyTheme(readTheme());
+followTheme();
 // Steps of the history that the dashboard has made belong to the dashboard.
 addEventListener("popstate", () => location.reload());
 

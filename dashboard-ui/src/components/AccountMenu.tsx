@@ -1,4 +1,4 @@
-import { useState } from "react";
+import { useSyncExternalStore } from "react";
 import { ChevronsUpDown, Keyboard, LogOut, Monitor, Moon, Sun } from "../icons/icons.ts";
 import styles from "./AccountMenu.module.css";
 import { Badge } from "./Badge.tsx";
@@ -6,7 +6,7 @@ import { Email } from "./Email.tsx";
 import { Menu } from "./Menu.tsx";
 import { Spinner } from "./Spinner.tsx";
 import textStyles from "./text.module.css";
-import { chooseTheme, readTheme, type Theme } from "./theme.ts";
+import { chooseTheme, onThemeChange, readTheme, type Theme } from "./theme.ts";
 
 const icon = { size: 16, "aria-hidden": true } as const;
 
@@ -29,12 +29,7 @@ interface AccountMenuProps {
 /** Who is signed in, and a menu of what concerns them. */
 export function AccountMenu(props: AccountMenuProps) {
   const { name, email, plan, isSigningOut, onSignOut, onShowShortcuts } = props;
-  const [theme, setTheme] = useState(readTheme);
-  const choose = (value: string) => {
-    const next = value as Theme;
-    chooseTheme(next);
-    setTheme(next);
-  };
+  const theme = useSyncExternalStore(onThemeChange, readTheme);
   return (
     <Menu
       side="top"
@@ -48,7 +43,7 @@ export function AccountMenu(props: AccountMenuProps) {
         </div>
       }
       parts={[
-        { label: "Theme", value: theme, options: THEMES, onChange: choose },
+        { label: "Theme", value: theme, options: THEMES, onChange: (value) => chooseTheme(value as Theme) },
         [
           { label: "Keyboard shortcuts", icon: <Keyboard {...icon} />, onSelect: onShowShortcuts },
           { label: "Sign out", icon: <LogOut {...icon} />, onSelect: onSignOut },

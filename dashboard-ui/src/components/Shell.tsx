@@ -27,6 +27,7 @@ import { tooltipPopup } from "./Tooltip.tsx";
 import textStyles from "./text.module.css";
 import { useFocusOnArrival } from "./use-focus-on-arrival.ts";
 import { useKeptFocus } from "./use-kept-focus.ts";
+import { useOneUser } from "./use-one-user.ts";
 import { useSignedOut } from "./use-signed-out.ts";
 import { useTypeAhead } from "./use-type-ahead.ts";
 
@@ -54,6 +55,7 @@ export function Shell() {
   const account = me.data?.account;
   const groups = me.data?.user.role === "operator" ? OPERATOR_PAGES : ACCOUNT_PAGES;
   const pages = useMemo(() => groups.flatMap((group) => group.pages), [groups]);
+  useOneUser(me.data?.user.id);
   useFocusOnArrival();
   useKeptFocus();
   usePreload(LATER);

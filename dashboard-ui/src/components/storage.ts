@@ -26,10 +26,15 @@ export function onClearSession(listener: () => void): void {
 
 /** Clears what the tab stores and the playground's conversations, when the user signs out. */
 export function clearSession(): void {
-  for (const listener of listeners) listener();
-  attempt(() => sessionStorage.clear());
+  clearTab();
   // The history may be of an earlier visit: its code may not be loaded in this tab.
   attempt(() => indexedDB.deleteDatabase(HISTORY_DATABASE));
+}
+
+/** Clears what the tab stores, when another user has signed in. What the browser stores may be theirs. */
+export function clearTab(): void {
+  for (const listener of listeners) listener();
+  attempt(() => sessionStorage.clear());
 }
 
 const endListeners = new Set<() => void>();

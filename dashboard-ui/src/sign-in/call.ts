@@ -1,6 +1,7 @@
 import type { AppRouter } from "@ostiary/server/router";
 import type { inferRouterInputs, inferRouterOutputs } from "@trpc/server";
 import { useState } from "react";
+import { tellOtherTabs } from "./other-tabs.ts";
 
 /** The timeout of signing in and up, whose answers take a second of hashing at most. */
 const CALL_TIMEOUT_MS = 30_000;
@@ -57,6 +58,7 @@ export function useCall<Name extends "signIn" | "signUp">(name: Name, onSuccess:
     setError(null);
     try {
       await call(name, input);
+      tellOtherTabs("signed in");
       onSuccess();
     } catch (thrown) {
       setError(thrown);
