@@ -170,6 +170,27 @@ describe.skipIf(!hasBrowser)("the rotation guide", () => {
     await page.getByRole("heading", { name: "Sign in" }).waitFor();
   });
 
+  it("has what was typed into its form after signing in again, if the session has ended", async () => {
+    const owner = await signUpWithKey(site.service.baseUrl);
+    const { page } = await openGuide(owner);
+    const cookies = await page.context().cookies();
+    const form = page.getByRole("dialog");
+    await page.getByRole("button", { name: "Create the new key" }).click();
+    await form.getByLabel("Name of the new key").fill("winter");
+    await form.getByLabel("Suggest revoking the old key after").selectOption("1 week");
+    await page.context().clearCookies();
+    await form.getByRole("button", { name: "Create key" }).click();
+    await page.getByText("Your session has ended.").waitFor();
+    await page.context().addCookies(cookies);
+    await page.goto(guideOf(owner.id));
+    await page.getByRole("button", { name: "Create the new key" }).click();
+    expect(await form.getByLabel("Name of the new key").inputValue()).toBe("winter");
+    const idleAfter = form.getByLabel("Suggest revoking the old key after");
+    expect(await idleAfter.evaluate((field) => (field as HTMLSelectElement).selectedOptions[0]?.text)).toBe(
+      "1 week",
+    );
+  });
+
   it("gives the keyboard back to where it was", async () => {
     const { page } = await openGuide(await signUpWithKey(site.service.baseUrl));
     const focused = () => page.evaluate(() => document.activeElement?.textContent);

@@ -1,10 +1,10 @@
-import { useState } from "react";
 import { client } from "../../api/client.ts";
 import type { ListedKey } from "../../api/types.ts";
 import { Field } from "../../components/Field.tsx";
 import { FormDialog } from "../../components/FormDialog.tsx";
 import { formatSpan } from "../../components/format.ts";
 import { Select } from "../../components/Select.tsx";
+import { useKept } from "../../components/use-kept-draft.ts";
 import { CreatedKey } from "./CreatedKey.tsx";
 import { useKeyCreation } from "./use-key-creation.ts";
 
@@ -22,8 +22,8 @@ interface RotateKeyProps {
 
 /** Creates a key's successor and shows it once. The old key keeps working. */
 export function RotateKey({ apiKey, onClose }: RotateKeyProps) {
-  const [name, setName] = useState("");
-  const [idleAfterSeconds, setIdleAfterSeconds] = useState(String(DAY_S));
+  const [name, setName] = useKept(`of the name of the successor of ${apiKey.id}`, "");
+  const [idleAfterSeconds, setIdleAfterSeconds] = useKept(`of the quiet time of ${apiKey.id}`, String(DAY_S));
   const { created, create, isPending, nameError, formError } = useKeyCreation((idempotencyKey) =>
     client.keys.rotate.mutate({
       id: apiKey.id,
