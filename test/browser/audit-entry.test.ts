@@ -44,6 +44,12 @@ describe.skipIf(!hasBrowser)("an audit entry", () => {
     await dialog.getByText(ids[0] ?? "").waitFor();
     await page.keyboard.press("ArrowLeft");
     await dialog.getByText(ids[1] ?? "").waitFor();
+    // With another key, an arrow selects text or leads to the page before.
+    for (const key of ["Shift", "Control"]) await page.keyboard.press(`${key}+ArrowLeft`);
+    await page.keyboard.press("ArrowRight");
+    await dialog.getByText(ids[0] ?? "").waitFor();
+    await page.keyboard.press("ArrowLeft");
+    await dialog.getByText(ids[1] ?? "").waitFor();
     await page.keyboard.press("Escape");
     await dialog.waitFor({ state: "detached" });
     expect(new URL(page.url()).search).toBe("");

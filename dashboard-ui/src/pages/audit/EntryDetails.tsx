@@ -41,6 +41,8 @@ export function EntryDetails({ opened, goNewer, goOlder, finalFocus, onClose }: 
           initialFocus={closing}
           finalFocus={finalFocus}
           onKeyDown={(event) => {
+            // With another key they select text, or lead back to the page before.
+            if (event.altKey || event.ctrlKey || event.metaKey || event.shiftKey) return;
             if (event.key === "ArrowLeft") goNewer?.();
             if (event.key === "ArrowRight") goOlder?.();
           }}
