@@ -193,6 +193,9 @@ describe.skipIf(!hasBrowser)("the catalog's page", () => {
     const { width = 0 } = (await card.boundingBox()) ?? {};
     expect(width).toBeLessThan(375);
     expect(await violationsOf(page)).toEqual([]);
+    await page.getByRole("searchbox").fill("unknown".repeat(12));
+    await page.getByRole("heading", { name: /^No model matches/ }).waitFor();
+    expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(375);
   });
 });
 
