@@ -1,3 +1,4 @@
+import type { Locator } from "playwright-core";
 import { describe, expect, it } from "vitest";
 import { hasBrowser } from "../fixtures/browser.ts";
 import { answerWhole, chunkOf } from "../fixtures/model-server.ts";
@@ -107,6 +108,25 @@ describe.skipIf(!hasBrowser)("a chat in the playground", () => {
     expect((playground.lastBody().messages as unknown[]).length).toBe(4);
     await page.getByRole("button", { name: "New chat" }).click();
     await page.getByText("Send a message to start").waitFor();
+  });
+
+  it("is not sent, nor an edit dropped, by a key that belongs to an input method", async () => {
+    const { page } = await playground.openPlayground();
+    // As Safari reports the key that completes a word or drops it: after the composition, with a code that says so.
+    const pressInComposition = (field: Locator, key: string) =>
+      field.dispatchEvent("keydown", { key, keyCode: 229, bubbles: true, cancelable: true });
+    await composerOf(page).fill("日本");
+    await pressInComposition(composerOf(page), "Enter");
+    expect(await composerOf(page).inputValue()).toBe("日本");
+    expect(await page.locator(".Message_message").count()).toBe(0);
+    await page.getByRole("button", { name: "Add without sending" }).click();
+    await page.getByRole("button", { name: "Edit message 1" }).click();
+    const edit = page.getByLabel("Text of message 1");
+    await edit.fill("日本語");
+    await pressInComposition(edit, "Escape");
+    expect(await edit.inputValue()).toBe("日本語");
+    await edit.press("Escape");
+    await edit.waitFor({ state: "detached" });
   });
 
   it("sends the parameters that are set, and none that is not", async () => {

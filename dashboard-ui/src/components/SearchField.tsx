@@ -1,4 +1,5 @@
 import { useEffect, useRef, useState } from "react";
+import { isComposing } from "./composing.ts";
 import { Field } from "./Field.tsx";
 import styles from "./SearchField.module.css";
 
@@ -60,7 +61,7 @@ export function SearchField({ value, onSearch, waitMs = TYPING_MS, ...field }: S
         value={text}
         onChange={(event) => type(event.target.value)}
         onKeyDown={(event) => {
-          if (event.key === "Enter") send();
+          if (event.key === "Enter" && !isComposing(event)) send();
         }}
         // A search that is sent later would lead back from the page that a link has begun to load.
         onBlur={send}

@@ -1,3 +1,4 @@
+import { isComposing } from "./composing.ts";
 import { Field } from "./Field.tsx";
 import { useDraft } from "./use-draft.ts";
 
@@ -29,7 +30,7 @@ export function TextField({ label, placeholder, value, error, onCommit }: TextFi
       onChange={(event) => setText(event.target.value)}
       onBlur={commit}
       onKeyDown={(event) => {
-        if (event.key === "Enter") commit();
+        if (event.key === "Enter" && !isComposing(event)) commit();
       }}
     />
   );

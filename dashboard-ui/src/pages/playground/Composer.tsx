@@ -9,6 +9,7 @@ import {
   useState,
 } from "react";
 import { Button } from "../../components/Button.tsx";
+import { isComposing } from "../../components/composing.ts";
 import formStyles from "../../components/form.module.css";
 import pageHeadStyles from "../../components/PageHead.module.css";
 import panelStyles from "../../components/Panel.module.css";
@@ -49,8 +50,7 @@ export function Composer(props: ComposerProps) {
     send();
   };
   const onKeyDown = (event: KeyboardEvent) => {
-    // The Enter that completes a word in a Japanese or Chinese input method does not send.
-    if (event.key !== "Enter" || event.shiftKey || event.nativeEvent.isComposing) return;
+    if (event.key !== "Enter" || event.shiftKey || isComposing(event)) return;
     event.preventDefault();
     if (!isRunning) send();
   };

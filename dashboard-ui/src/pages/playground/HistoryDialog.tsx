@@ -2,6 +2,7 @@ import { useQuery } from "@tanstack/react-query";
 import { type SubmitEvent, useId, useState } from "react";
 import { queryClient } from "../../api/client.ts";
 import { Button } from "../../components/Button.tsx";
+import { isComposing } from "../../components/composing.ts";
 import dialogStyles from "../../components/Dialog.module.css";
 import { Dialog } from "../../components/Dialog.tsx";
 import { formatDateTime } from "../../components/format.ts";
@@ -142,7 +143,7 @@ function Entry({ entry, isOpen, open, rename, remove }: EntryProps) {
             value={draft}
             onChange={({ target }) => setDraft(target.value)}
             onKeyDown={(event) => {
-              if (event.key !== "Escape") return;
+              if (event.key !== "Escape" || isComposing(event)) return;
               // Escape would close the dialog too.
               event.stopPropagation();
               setDraft(null);

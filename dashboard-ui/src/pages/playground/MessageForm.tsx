@@ -1,5 +1,6 @@
 import { type SubmitEvent, useEffect, useId, useRef, useState } from "react";
 import { Button } from "../../components/Button.tsx";
+import { isComposing } from "../../components/composing.ts";
 import pageHeadStyles from "../../components/PageHead.module.css";
 import panelStyles from "../../components/Panel.module.css";
 import textStyles from "../../components/text.module.css";
@@ -33,6 +34,7 @@ export function MessageForm({ name, save, cancel, ...before }: MessageFormProps)
       className={messageStyles.messageForm}
       onSubmit={submit}
       onKeyDown={(event) => {
+        if (isComposing(event)) return;
         if (event.key === "Escape") cancel();
         if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) save(role, text);
       }}
