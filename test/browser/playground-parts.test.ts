@@ -20,6 +20,7 @@ import { keyFor, keysInRotation } from "../../dashboard-ui/src/pages/playground/
 import { failureOf } from "../../dashboard-ui/src/pages/playground/failure.ts";
 import { type ChatEntry, idsBeyondMax } from "../../dashboard-ui/src/pages/playground/history.ts";
 import { readShared, sharedFragment } from "../../dashboard-ui/src/pages/playground/share.ts";
+import { speechFile } from "../../dashboard-ui/src/pages/playground/speech.ts";
 import { schemaProblem } from "../../dashboard-ui/src/pages/playground/tools.ts";
 import { APIConnectionError, errorFor, StreamInterruptedError } from "../../sdk/src/session.ts";
 
@@ -76,6 +77,22 @@ describe("an answer", () => {
     ]) {
       expect(extended(NO_ANSWER, odd)).toEqual(NO_ANSWER);
     }
+  });
+});
+
+describe("speech", () => {
+  const inBase64 = (...bytes: readonly number[]) => Buffer.from(bytes).toString("base64");
+  const contentOf = (speech: Attachment | null) => Buffer.from(speech?.url?.split(",")[1] ?? "", "base64");
+
+  it("that comes in pieces gets the header of a WAV file, and one that is a file keeps its own", () => {
+    const speech = speechFile([inBase64(1, 2), inBase64(3, 4, 5, 6)]);
+    const file = contentOf(speech);
+    expect(speech).toMatchObject({ kind: "audio", mediaType: "audio/wav", bytes: 50 });
+    expect(file.subarray(0, 4).toString("latin1")).toBe("RIFF");
+    expect([file.readUInt32LE(4), file.readUInt32LE(24), file.readUInt32LE(40)]).toEqual([42, 24_000, 6]);
+    expect([...file.subarray(44)]).toEqual([1, 2, 3, 4, 5, 6]);
+    expect(contentOf(speechFile([file.toString("base64")]))).toEqual(file);
+    expect(speechFile(["%"])).toBeNull();
   });
 });
 
@@ -206,6 +223,22 @@ describe("a request of the playground", () => {
       { role: "assistant", content: [{ type: "tool_use", id: "c", input: {} }] },
       { role: "user", content: [{ type: "tool_result", tool_use_id: "c", content: "42" }] },
     ]);
+  });
+
+  it("asks for what a model produces beside text, unless the answer has to be JSON", () => {
+    const asked = (output: readonly string[], chat = NEW_CHAT) => {
+      const { modalities, audio } = bodyOf(chat, messages, "m", output);
+      return { modalities, audio };
+    };
+    expect(asked(["text"])).toEqual({});
+    expect(asked(["image", "text"])).toEqual({ modalities: ["text", "image"] });
+    expect(asked(["text", "audio"], { ...NEW_CHAT, stream: false })).toEqual({
+      modalities: ["text", "audio"],
+      audio: { voice: "alloy", format: "wav" },
+    });
+    expect(asked(["text", "image"], { ...NEW_CHAT, format: { kind: "json_object", schema: "" } })).toEqual(
+      {},
+    );
   });
 
   it("to a further model asks the same question", () => {

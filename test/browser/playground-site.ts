@@ -59,6 +59,12 @@ export function openPlaygroundSite(): PlaygroundSite {
           routes: [{ upstream: "sandbox", model: "echo" }],
         },
         { id: "acme/lorem", routes: [{ upstream: "sandbox", model: "lorem" }] },
+        ...(["image", "audio"] as const).map((produced) => ({
+          id: `acme/${produced}`,
+          modalities: { input: ["text"], output: ["text", produced] },
+          prices,
+          routes: [{ upstream: "afar", model: "inner" }],
+        })),
       ],
     });
     return startService({ env: { OSTIARY_CATALOG: catalog.file } });

@@ -7,6 +7,7 @@ import { Spinner } from "../../components/Spinner.tsx";
 import textStyles from "../../components/text.module.css";
 import { AnswerFigures } from "./AnswerFigures.tsx";
 import { AnswerImages } from "./AnswerImages.tsx";
+import { AnswerSpeech } from "./AnswerSpeech.tsx";
 import { AnswerText, RawText } from "./AnswerText.tsx";
 import { Attachments } from "./Attachments.tsx";
 import { type Answer, isEmpty } from "./answer.ts";
@@ -109,13 +110,23 @@ function MessageContent({ message, isRaw, setResult, resume }: MessageContentPro
       {generated === null ? null : <Reasoning answer={generated.answer} />}
       {message.role === "user" ? <Attachments attachments={attachments} /> : null}
       <MessageText message={message} isRaw={isRaw} />
-      {message.role === "assistant" ? <AnswerImages images={attachments} /> : null}
+      {message.role === "assistant" ? <Produced attachments={attachments} /> : null}
       {calls.length > 0 ? (
         <Calls calls={calls} setResult={setResult} resume={resume} />
       ) : generated === null ? null : (
         <ArrivingCalls calls={generated.answer.calls} />
       )}
       {generated === null ? null : <Course generated={generated} hasImages={attachments.length > 0} />}
+    </>
+  );
+}
+
+/** What a model has produced beside text. */
+function Produced({ attachments }: Pick<ChatMessage, "attachments">) {
+  return (
+    <>
+      <AnswerImages images={attachments.filter(({ kind }) => kind !== "audio")} />
+      {attachments.map((one) => (one.kind === "audio" ? <AnswerSpeech key={one.id} speech={one} /> : null))}
     </>
   );
 }

@@ -7,6 +7,7 @@ import { Loaded } from "../../components/Loaded.tsx";
 import { Snippets } from "../../components/Snippets.tsx";
 import textStyles from "../../components/text.module.css";
 import { bodyOf, type ChatBody, type ChatState, type Lane, messagesWithDraft } from "./chat-state.ts";
+import { outputOf } from "./model-output.ts";
 import { shortened } from "./shorten-data.ts";
 
 interface ViewAsProps {
@@ -20,7 +21,9 @@ interface ViewAsProps {
 /** The current request as code. */
 export function ViewAs({ state, lane, model, onClose }: ViewAsProps) {
   const info = useQuery(api.service.info.queryOptions());
-  const { body, isShortened } = shortened(withMessage(bodyOf(state, messagesWithDraft(state, lane), model)));
+  const { body, isShortened } = shortened(
+    withMessage(bodyOf(state, messagesWithDraft(state, lane), model, outputOf(model))),
+  );
   return (
     <Dialog title="Request as code" onDismiss={onClose}>
       <Loaded query={info} what="the code">

@@ -1,4 +1,5 @@
 import { type Attachment, newId } from "./attachment.ts";
+import { type Speech, withSpeech } from "./speech.ts";
 
 /** A model's answer, as received so far. */
 export interface Answer {
@@ -8,6 +9,8 @@ export interface Answer {
   readonly calls: readonly ToolCall[];
   /** The images that the model has produced. Absent in a message, where they are its attachments. */
   readonly images?: readonly Attachment[];
+  /** What the model says, if it speaks. Absent in a message, which has it as an attachment. */
+  readonly speech?: Speech;
   /** The reason why the answer ended; `null` until it has. */
   readonly finishReason: string | null;
   /** The model server's token counts, once it has sent them. */
@@ -39,8 +42,9 @@ export const NO_ANSWER: Answer = {
 };
 
 /** Whether the answer has no content yet. */
-export function isEmpty({ text, reasoning, calls, images = [] }: Answer): boolean {
-  return text === "" && reasoning === "" && calls.length === 0 && images.length === 0;
+export function isEmpty({ text, reasoning, calls, images = [], speech = [] }: Answer): boolean {
+  const parts = [...calls, ...images, ...speech];
+  return text === "" && reasoning === "" && parts.length === 0;
 }
 
 /**
@@ -51,12 +55,16 @@ export function extended(answer: Answer, chunk: unknown): Answer {
   const choice = member(member(chunk, "choices"), 0);
   const said = member(choice, "delta") ?? member(choice, "message");
   const finishReason = member(choice, "finish_reason");
+  const audio = member(said, "audio");
+  const speech = withSpeech(answer.speech, member(audio, "data"));
+  const text = ["content", "refusal"].map((name) => textOf(member(said, name))).join("");
   return {
-    text: answer.text + textOf(member(said, "content")) + textOf(member(said, "refusal")),
+    text: answer.text + text + textOf(member(audio, "transcript")),
     reasoning:
       answer.reasoning + (textOf(member(said, "reasoning_content")) || textOf(member(said, "reasoning"))),
     calls: withCalls(answer.calls, member(said, "tool_calls")),
     images: withImages(answer.images ?? [], member(said, "images")),
+    ...(speech === undefined ? {} : { speech }),
     finishReason: typeof finishReason === "string" ? finishReason : answer.finishReason,
     usage: usageOf(member(chunk, "usage")) ?? answer.usage,
   };

@@ -2,7 +2,8 @@
 export interface Attachment {
   /** Unique in this browser. */
   readonly id: string;
-  readonly kind: "image" | "file";
+  /** `audio`: what a model has said. */
+  readonly kind: "image" | "file" | "audio";
   readonly name: string;
   readonly mediaType: string;
   readonly bytes: number;
@@ -64,6 +65,9 @@ export async function attach(file: File): Promise<Attachment> {
 export function partOf({ kind, name, url }: Attachment): object | null {
   if (url === null) return null;
   if (kind === "image") return { type: "image_url", image_url: { url } };
+  if (kind === "audio") {
+    return { type: "input_audio", input_audio: { data: url.slice(url.indexOf(",") + 1), format: "wav" } };
+  }
   return { type: "file", file: { filename: name, file_data: url } };
 }
 

@@ -1,6 +1,7 @@
 import type { Answer, ToolCall } from "./answer.ts";
 import { type Attachment, partOf } from "./attachment.ts";
 import type { ChatFailure } from "./failure.ts";
+import { outputFields } from "./output.ts";
 import { type ParameterTexts, parametersOf } from "./parameters.ts";
 import {
   formatFields,
@@ -29,7 +30,7 @@ export interface ChatMessage {
   readonly id: number;
   readonly role: Role;
   readonly text: string;
-  /** The user's files, or the images that the model has produced. */
+  /** The user's files, or the images and the speech that the model has produced. */
   readonly attachments: readonly Attachment[];
   /** The tool calls of an assistant's message. */
   readonly calls: readonly CalledTool[];
@@ -129,8 +130,17 @@ export interface BodyMessage {
   readonly [member: string]: unknown;
 }
 
-/** The request that asks a model for the next message of a conversation. */
-export function bodyOf(chat: SavedChat, messages: readonly ChatMessage[], model: string): ChatBody {
+/**
+ * The request that asks a model for the next message of a conversation.
+ *
+ * @param output what the model produces.
+ */
+export function bodyOf(
+  chat: SavedChat,
+  messages: readonly ChatMessage[],
+  model: string,
+  output: readonly string[] = [],
+): ChatBody {
   const { system, parameters, stream, tools, toolChoice, format } = chat;
   return {
     model,
@@ -141,6 +151,8 @@ export function bodyOf(chat: SavedChat, messages: readonly ChatMessage[], model:
     ...parametersOf(parameters),
     ...toolFields(tools, toolChoice),
     ...formatFields(format),
+    // JSON is text alone.
+    ...(format.kind === "text" ? outputFields(output, stream) : {}),
     ...(stream ? { stream: true, stream_options: { include_usage: true } } : {}),
   };
 }
@@ -164,8 +176,8 @@ function bodyMessagesOf({ role, text, attachments, calls }: ChatMessage): readon
 
 /** The images that a model has produced, so that it can edit them. */
 function imageFields(attachments: readonly Attachment[]): { readonly images?: readonly object[] } {
-  const images = attachments.flatMap(({ url, extra }) =>
-    url === null
+  const images = attachments.flatMap(({ kind, url, extra }) =>
+    kind !== "image" || url === null
       ? []
       : [
           {
@@ -292,6 +304,11 @@ function asLeft({ told = null, generated = told, ...message }: KeptMessage): Cha
 export function attachmentsOf({ lanes, draft }: SavedChat): readonly Attachment[] {
   const all = [...lanes.flatMap((lane) => lane.messages), draft].flatMap(({ attachments }) => attachments);
   return [...new Map(all.map((attachment) => [attachment.id, attachment])).values()];
+}
+
+/** The attachments that requests have: a model's speech goes back as its transcript. */
+export function sentAttachmentsOf(chat: SavedChat): readonly Attachment[] {
+  return attachmentsOf(chat).filter(({ kind }) => kind !== "audio");
 }
 
 /** The chat with the content of its attachments changed; `null` removes it. */

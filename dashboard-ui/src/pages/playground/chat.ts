@@ -18,6 +18,7 @@ import {
   type Role,
   type SavedChat,
   savedOf,
+  sentAttachmentsOf,
   targetsOf,
   titleOf,
   withContents,
@@ -27,6 +28,8 @@ import {
 } from "./chat-state.ts";
 import { failureOf } from "./failure.ts";
 import { keepChat, readKeptChat } from "./kept-chat.ts";
+import { outputOf } from "./model-output.ts";
+import { speechFile } from "./speech.ts";
 
 /** The delay before state is stored, so that it is not written for every letter. */
 const KEEP_AFTER_MS = 300;
@@ -121,7 +124,7 @@ export class Chat {
   /** Attaches files to the draft, up to the first that cannot be. @returns why that one cannot be attached. */
   async attach(files: readonly File[], accepted: Accepted): Promise<string | null> {
     for (const file of files) {
-      const attachedBytes = attachmentsOf(this.#state).reduce((sum, { bytes }) => sum + bytes, 0);
+      const attachedBytes = sentAttachmentsOf(this.#state).reduce((sum, { bytes }) => sum + bytes, 0);
       const refusal = refusalOf(file, accepted, attachedBytes);
       if (refusal !== null) return refusal;
       const attachment = await attach(file).catch(() => null);
@@ -217,7 +220,7 @@ export class Chat {
   async #run(laneId: number, keyUuid: string): Promise<void> {
     const { messages, model } = this.#lane(laneId);
     if (model === null) return;
-    const body = bodyOf(this.#state, messages, model);
+    const body = bodyOf(this.#state, messages, model, outputOf(model));
     const running = new AbortController();
     this.#running.set(laneId, running);
     const isCurrent = () => this.#running.get(laneId) === running;
@@ -274,12 +277,13 @@ export class Chat {
   /** Limits updates to the screen's refresh rate. */
   #update(laneId: number, id: number, generated: GeneratedAnswer): void {
     const isWhole = generated.outcome === "whole";
-    // The images are kept once, as attachments.
-    const { images = [], ...answer } = generated.answer;
+    // Images and speech are kept once, as attachments.
+    const { images = [], speech, ...answer } = generated.answer;
+    const spoken = isWhole && speech !== undefined ? speechFile(speech) : null;
     const messages = withMessage(this.#lane(laneId).messages, id, (message) => ({
       ...message,
       text: answer.text,
-      attachments: images,
+      attachments: spoken === null ? images : [...images, spoken],
       calls: isWhole ? answer.calls.map((call) => ({ ...call, result: null })) : [],
       generated: { ...generated, answer },
     }));

@@ -1,9 +1,9 @@
 import type { ListedKey, ListedModel } from "../../api/types.ts";
 import {
-  attachmentsOf,
   type ChatMessage,
   isEmptyMessage,
   type SavedChat,
+  sentAttachmentsOf,
   unansweredCall,
 } from "./chat-state.ts";
 import { PARAMETERS, problemOf } from "./parameters.ts";
@@ -39,7 +39,7 @@ function settingsProblem(chat: SavedChat): string | null {
   if (wrongTool !== undefined) return `Tool ${wrongTool.name}: ${schemaProblem(wrongTool.parameters)}`;
   const wrongSchema = chat.format.kind === "json_schema" ? schemaProblem(chat.format.schema) : undefined;
   if (wrongSchema !== undefined) return `Output: ${wrongSchema}`;
-  return attachmentsOf(chat).some(({ url }) => url === null)
+  return sentAttachmentsOf(chat).some(({ url }) => url === null)
     ? "An attachment is no longer in this browser. Delete it, or attach it again."
     : null;
 }
