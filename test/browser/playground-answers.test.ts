@@ -1,3 +1,4 @@
+import type { Locator } from "playwright-core";
 import { describe, expect, it } from "vitest";
 import { violationsOf } from "../fixtures/axe.ts";
 import { hasBrowser } from "../fixtures/browser.ts";
@@ -147,6 +148,62 @@ describe.skipIf(!hasBrowser)("an answer in the playground", () => {
       .getByText(/^age: /)
       .waitFor();
     expect(await violationsOf(page)).toEqual([]);
+  });
+
+  it("asks a model for the images or the speech that it produces, and plays the speech", async () => {
+    const { page, complaints } = await playground.openPlayground("acme/image");
+    await sayAndHear(page, "Draw a dot");
+    expect(playground.lastBody()).toMatchObject({ modalities: ["text", "image"] });
+    expect(playground.lastBody()).not.toHaveProperty("audio");
+
+    await page.goto("/playground?model=acme/audio");
+    const samples = Buffer.alloc(24_000).toString("base64");
+    playground.answerWith(({ response }) => {
+      response.setHeader("content-type", "text/event-stream");
+      response.write(chunkOf({ role: "assistant", content: null, audio: { id: "a", transcript: "Good " } }));
+      response.write(chunkOf({ audio: { transcript: "day", data: samples } }));
+      response.write(chunkOf({ audio: { data: samples } }));
+      endStream(response);
+    });
+    await sayAndHear(page, "Greet me");
+    expect(playground.lastBody()).toMatchObject({
+      modalities: ["text", "audio"],
+      audio: { voice: "alloy", format: "pcm16" },
+    });
+    await messageOn(page, 4).getByText("Good day").waitFor();
+    const player = messageOn(page, 4).getByLabel("Speech of the model");
+    const seconds = () => player.evaluate((element) => (element as HTMLAudioElement).duration);
+    await expect.poll(seconds).toBe(1);
+    expect(await violationsOf(page)).toEqual([]);
+
+    await page.reload();
+    await expect.poll(seconds).toBe(1);
+    await sayAndHear(page, "Again");
+    expect(playground.lastBody().messages).toMatchObject([
+      {},
+      {},
+      {},
+      { role: "assistant", content: "Good day" },
+      {},
+    ]);
+    expect(JSON.stringify(playground.lastBody())).not.toContain(samples);
+    expect(complaints).toEqual([]);
+  });
+
+  it("has the direction of its text, block by block", async () => {
+    const { page } = await playground.openPlayground();
+    const blocks = ["مرحبا بالعالم", "Hello", "- واحد\n- اثنان", "```js\nlet a;\n```"];
+    playground.answerWith((request) => answerInStream(request, [blocks.join("\n\n")]));
+    await sayAndHear(page, "مرحبا");
+    const directionOf = (part: Locator) => part.evaluate((element) => getComputedStyle(element).direction);
+    const answer = messageOn(page, 2);
+    expect(await directionOf(messageOn(page, 1).getByText("مرحبا"))).toBe("rtl");
+    expect(await directionOf(answer.getByText("مرحبا بالعالم"))).toBe("rtl");
+    expect(await directionOf(answer.getByText("Hello"))).toBe("ltr");
+    expect(await directionOf(answer.getByRole("listitem").filter({ hasText: "واحد" }))).toBe("rtl");
+    expect(await directionOf(answer.getByRole("group", { name: "Code in js" }))).toBe("ltr");
+    await composerOf(page).fill("שלום");
+    expect(await directionOf(composerOf(page))).toBe("rtl");
   });
 
   it("calls tools, whose results are entered and sent", async () => {

@@ -17,5 +17,9 @@ export function AnswerText({ text, isRaw }: AnswerTextProps) {
 }
 
 export function RawText({ text }: { readonly text: string }) {
-  return <div className={styles.messageText}>{text}</div>;
+  return (
+    <div className={styles.messageText} dir="auto">
+      {text}
+    </div>
+  );
 }

@@ -20,6 +20,8 @@ export function CodeBlock({ code, language }: CodeBlockProps) {
       {/* biome-ignore lint/a11y/useSemanticElements: a fieldset groups inputs */}
       <div
         className={styles.code}
+        // Code is written from left to right, also in an Arabic list.
+        dir="ltr"
         role="group"
         // biome-ignore lint/a11y/noNoninteractiveTabindex: scrollable content must be reachable by the keyboard (WCAG 2.1.1)
         tabIndex={0}

@@ -103,6 +103,7 @@ export function Composer(props: ComposerProps) {
         <textarea
           id={id}
           ref={ref}
+          dir="auto"
           rows={2}
           placeholder="Write a message"
           value={draft.text}

@@ -157,7 +157,7 @@ function Entry({ entry, isOpen, open, rename, remove }: EntryProps) {
   return (
     <li className={styles.entry}>
       <button type="button" className={styles.open} onClick={open} aria-current={isOpen}>
-        <span>{title}</span>
+        <span dir="auto">{title}</span>
         <span className={textStyles.small}>
           {formatDateTime(new Date(updatedMs))} · {models.join(", ")}
         </span>

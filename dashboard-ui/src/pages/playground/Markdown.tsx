@@ -58,7 +58,11 @@ function ImageLink({ src, alt }: { readonly src?: unknown; readonly alt?: string
 
 /** Every heading has the level below the page's, because an answer may begin with any. */
 function Heading({ node, children }: WithChildren & ExtraProps) {
-  return <h3 data-level={node?.tagName}>{children}</h3>;
+  return (
+    <h3 data-level={node?.tagName} dir="auto">
+      {children}
+    </h3>
+  );
 }
 
 function Table({ children }: WithChildren) {
@@ -71,7 +75,7 @@ function Table({ children }: WithChildren) {
       tabIndex={0}
       aria-label="Table"
     >
-      <table>{children}</table>
+      <table dir="auto">{children}</table>
     </div>
   );
 }
@@ -93,7 +97,12 @@ function TaskMark({ checked }: { readonly checked?: boolean | undefined }) {
   );
 }
 
+/** Each block has the direction of its own text, which may be Arabic or Hebrew. */
 const COMPONENTS: Components = {
+  p: ({ node: _, ...props }) => <p dir="auto" {...props} />,
+  ul: ({ node: _, ...props }) => <ul dir="auto" {...props} />,
+  ol: ({ node: _, ...props }) => <ol dir="auto" {...props} />,
+  blockquote: ({ node: _, ...props }) => <blockquote dir="auto" {...props} />,
   a: Link,
   img: ImageLink,
   h1: Heading,

@@ -42,7 +42,14 @@ export function MessageForm({ name, save, cancel, ...before }: MessageFormProps)
       <label className={textStyles.visuallyHidden} htmlFor={id}>
         Text of {name}
       </label>
-      <textarea id={id} ref={field} rows={3} value={text} onChange={({ target }) => setText(target.value)} />
+      <textarea
+        id={id}
+        ref={field}
+        dir="auto"
+        rows={3}
+        value={text}
+        onChange={({ target }) => setText(target.value)}
+      />
       <div className={panelStyles.panelHead}>
         <RoleChoice value={role} onChange={setRole} />
         <div className={pageHeadStyles.pageActions}>

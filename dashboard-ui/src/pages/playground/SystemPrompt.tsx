@@ -14,6 +14,7 @@ export function SystemPrompt({ value, onChange }: SystemPromptProps) {
       <label htmlFor={id}>System prompt</label>
       <textarea
         id={id}
+        dir="auto"
         rows={2}
         placeholder="None"
         value={value}
