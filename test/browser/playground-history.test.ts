@@ -4,7 +4,14 @@ import { violationsOf } from "../fixtures/axe.ts";
 import { hasBrowser } from "../fixtures/browser.ts";
 import { chooseInRow, signOut, toastOf } from "../fixtures/menu.ts";
 import { signUpWithKey } from "../fixtures/user.ts";
-import { composerOf, messageOn, modelOn, openPlaygroundSite, sayAndHear } from "./playground-site.ts";
+import {
+  composerOf,
+  figureOf,
+  messageOn,
+  modelOn,
+  openPlaygroundSite,
+  sayAndHear,
+} from "./playground-site.ts";
 import { fillSignIn } from "./sign-in.ts";
 
 const playground = openPlaygroundSite();
@@ -84,6 +91,24 @@ describe.skipIf(!hasBrowser)("the history of the playground", () => {
     await expect.poll(() => databaseOf(page)).not.toContain("soon gone");
     await dialog.getByRole("button", { name: "Close" }).click();
     await page.getByText("Send a message to start").waitFor();
+  });
+
+  it("asks once for the cost of an old answer whose log entry has been deleted", async () => {
+    const { page } = await playground.openPlayground("acme/echo");
+    await sayAndHear(page, "long ago");
+    // The id of a request begins with its time.
+    await page.addInitScript(() => {
+      for (const [name, value] of Object.entries(sessionStorage)) {
+        sessionStorage.setItem(name, value.replace(/req_[0-9a-f]{12}/g, "req_018000000000"));
+      }
+    });
+    const asked: string[] = [];
+    page.on("request", (request) => asked.push(request.url()));
+    await page.reload();
+    const answer = messageOn(page, 2);
+    await figureOf(answer, "Cost").getByText("no longer in the request log").waitFor();
+    expect(asked.filter((url) => url.includes("audit.get"))).toHaveLength(1);
+    expect(await answer.getByRole("link", { name: /^Entry/ }).count()).toBe(0);
   });
 });
 

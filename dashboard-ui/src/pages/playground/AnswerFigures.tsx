@@ -13,6 +13,8 @@ import type { GeneratedAnswer } from "./chat-state.ts";
 /** The delay before a cancelled answer is looked up, because its entry is recorded later. */
 const SETTLED_AFTER_MS = 1_000;
 const MAX_ATTEMPTS = 6;
+/** The age from which an entry that is not in the log has been deleted from it. */
+const DELETED_FROM_MS = 86_400_000;
 /** The minimum duration for which a speed is shown. */
 const MIN_MS = 20;
 
@@ -28,12 +30,15 @@ export function AnswerFigures({ generated }: { readonly generated: GeneratedAnsw
       {
         enabled: requestId !== null && isDue,
         staleTime: Number.POSITIVE_INFINITY,
-        retry: (failures, error) =>
-          failures < MAX_ATTEMPTS && [null, "not_found"].includes(errorCodeOf(error)),
+        retry: (failures, error) => {
+          const code = errorCodeOf(error);
+          return failures < MAX_ATTEMPTS && (code === null || (code === "not_found" && !isOld(requestId)));
+        },
       },
     ),
   );
   if (requestId === null) return null;
+  const isDeleted = errorCodeOf(entry.error) === "not_found" && isOld(requestId);
   const tokens = tokensOf(generated, entry.data);
   const speed = speedOf(generated, tokens?.completion ?? null);
   return (
@@ -50,6 +55,8 @@ export function AnswerFigures({ generated }: { readonly generated: GeneratedAnsw
       <Figure name="Cost">
         {entry.data !== undefined ? (
           formatUsd(entry.data.costNanoUsd)
+        ) : isDeleted ? (
+          <span className={textStyles.quiet}>no longer in the request log</span>
         ) : entry.isError ? (
           <Button busy={entry.isFetching} onClick={() => void entry.refetch()}>
             Retry
@@ -58,14 +65,22 @@ export function AnswerFigures({ generated }: { readonly generated: GeneratedAnsw
           <span className={textStyles.quiet}>…</span>
         )}
       </Figure>
-      <Figure name="Request log">
-        <Link to="/audit" search={{ entry: requestId }}>
-          Entry
-          <span className={textStyles.visuallyHidden}> of {requestId}</span>
-        </Link>
-      </Figure>
+      {isDeleted ? null : (
+        <Figure name="Request log">
+          <Link to="/audit" search={{ entry: requestId }}>
+            Entry
+            <span className={textStyles.visuallyHidden}> of {requestId}</span>
+          </Link>
+        </Figure>
+      )}
     </dl>
   );
+}
+
+/** Whether a request was made long ago. Its id begins with the time. */
+function isOld(requestId: string | null): boolean {
+  const atMs = Number.parseInt(requestId?.slice("req_".length, "req_".length + 12) ?? "", 16);
+  return Date.now() - atMs > DELETED_FROM_MS;
 }
 
 function Figure({ name, children }: { readonly name: string; readonly children: ReactNode }) {
