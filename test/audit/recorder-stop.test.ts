@@ -4,9 +4,9 @@ import { join } from "node:path";
 import { setImmediate } from "node:timers/promises";
 import { pino } from "pino";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { Journal } from "../../server/src/audit/journal.ts";
 import { Recorder } from "../../server/src/audit/recorder.ts";
 import type { AuditEntry, EntryId } from "../../server/src/contract/entry.ts";
+import { Journal } from "../../server/src/journal/journal.ts";
 import { auditEntry } from "../fixtures/audit-entry.ts";
 
 let folder: string;
