@@ -137,16 +137,18 @@ function merged(name: string, before: unknown, value: unknown): unknown {
 
 /** Items with an `index` are parts of the item with that index; all others are items of their own. */
 function addItem(list: unknown[], item: unknown, name: string): void {
-  const known = isFields(item) ? knownItem(list.filter(isFields), item, name) : undefined;
+  const known = isFields(item) ? knownItem(list, item, name) : undefined;
   if (known === undefined) list.push(merged("", undefined, item));
   else mergeFields(known, item as Fields);
 }
 
-/** The item that another one continues. */
-function knownItem(list: readonly Fields[], { index, id, function: called }: Fields, name: string) {
-  if (typeof index === "number") return list.find((other) => other.index === index);
+/** The item that another one continues. Only items with an `index` are searched for: a list may have one for each token of a long answer. */
+function knownItem(list: readonly unknown[], { index, id, function: called }: Fields, name: string) {
+  if (typeof index === "number")
+    return list.find((other): other is Fields => isFields(other) && other.index === index);
   // Some model servers send no index. The pieces of a call follow its beginning, which has its id or its name.
   const last = list.at(-1);
-  const continues = id ? id === last?.id : !(isFields(called) && called.name);
-  return name === "tool_calls" && continues ? last : undefined;
+  if (name !== "tool_calls" || !isFields(last)) return undefined;
+  const continues = id ? id === last.id : !(isFields(called) && called.name);
+  return continues ? last : undefined;
 }
