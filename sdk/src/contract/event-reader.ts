@@ -1,7 +1,5 @@
 /** An event exceeds the reader's limit. */
-export class EventTooLarge extends Error {
-  override readonly name = "EventTooLarge";
-}
+export class EventTooLarge extends Error {}
 
 /** A server-sent event. */
 export interface ServerSentEvent {
@@ -49,7 +47,7 @@ export class EventReader {
   readonly #maxEventBytes: number;
 
   /** @param maxEventBytes A larger event is refused. */
-  constructor(maxEventBytes: number) {
+  constructor(maxEventBytes: number = Number.POSITIVE_INFINITY) {
     this.#maxEventBytes = maxEventBytes;
   }
 

@@ -1,4 +1,4 @@
-import type { ErrorCode } from "../contract/error-codes.ts";
+import { ERROR_STATUSES, type ErrorCode } from "../contract/error-codes.ts";
 import { numberOf, retryAfterMsOf } from "./retry-after.ts";
 
 /** The parent of all errors of this package. */
@@ -67,11 +67,9 @@ export class PaymentRequiredError extends APIError {
 /** The codes of a 403. */
 export type PermissionDeniedReason = "account_suspended" | "ip_blocked" | "permission_denied";
 
-const PERMISSION_DENIED_REASONS: readonly PermissionDeniedReason[] = [
-  "account_suspended",
-  "ip_blocked",
-  "permission_denied",
-];
+function isReason(code: string | null): code is PermissionDeniedReason {
+  return code !== null && ERROR_STATUSES[code as ErrorCode] === 403;
+}
 
 /** 403: the key is valid but may not be used. */
 export class PermissionDeniedError extends APIError {
@@ -79,7 +77,7 @@ export class PermissionDeniedError extends APIError {
 
   /** The reason: the account is suspended, the address is blocked, or keys may not use the operation. */
   get reason(): PermissionDeniedReason | null {
-    return PERMISSION_DENIED_REASONS.find((reason) => reason === this.code) ?? null;
+    return isReason(this.code) ? this.code : null;
   }
 }
 

@@ -69,6 +69,10 @@ interface Modules {
   readonly https: HttpModule;
 }
 
+interface NodeBuffer {
+  concat(chunks: readonly Bytes[]): Bytes;
+}
+
 interface NodeProcess {
   readonly versions?: { readonly node?: string };
   getBuiltinModule?(name: string): unknown;
@@ -76,6 +80,8 @@ interface NodeProcess {
 
 const surroundings = globalThis as unknown as {
   readonly process?: NodeProcess;
+  /** Node always has it. */
+  readonly Buffer: NodeBuffer;
   readonly Deno?: unknown;
   readonly Bun?: unknown;
 };
@@ -141,8 +147,9 @@ function tunnelThrough(modules: Modules, proxy: URL): Agent {
       headers,
       agent: false,
     });
-    const fail = (reason: string) => connecting.destroy(new Error(`The proxy ${proxy.host} ${reason}.`));
-    connecting.setTimeout(PROXY_TIMEOUT_MS, () => fail("did not open a connection in time"));
+    connecting.setTimeout(PROXY_TIMEOUT_MS, () =>
+      connecting.destroy(new Error(`The proxy ${proxy.host} opened no connection in time.`)),
+    );
     // No other request uses the connection. Until it is open, it would keep the process alive.
     const leave = () => connecting.destroy();
     options.leaving?.addEventListener("abort", leave, { once: true });
@@ -278,10 +285,7 @@ class NodeAnswer implements WireAnswer {
   async text(): Promise<string> {
     const chunks: Bytes[] = [];
     await this.#received((chunk) => chunks.push(chunk));
-    const [first] = chunks;
-    this.#text = new TextDecoder().decode(
-      first !== undefined && chunks.length === 1 ? first : joined(chunks),
-    );
+    this.#text = new TextDecoder().decode(surroundings.Buffer.concat(chunks));
     return this.#text;
   }
 
@@ -365,16 +369,6 @@ function endOf(incoming: Incoming): Promise<void> {
     incoming.on("end", resolve);
     incoming.on("close", () => reject(reason));
   });
-}
-
-function joined(chunks: readonly Bytes[]): Bytes {
-  const bytes = new Uint8Array(chunks.reduce((length, chunk) => length + chunk.length, 0));
-  let at = 0;
-  for (const chunk of chunks) {
-    bytes.set(chunk, at);
-    at += chunk.length;
-  }
-  return bytes;
 }
 
 function headersOf(raw: readonly string[]): Headers {

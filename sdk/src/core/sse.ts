@@ -23,7 +23,7 @@ export async function* eventData(
   idleTimeoutMs: number,
 ): AsyncGenerator<string, void, undefined> {
   const { reader, cancel, release } = cancelledBy(signal, body);
-  const events = new EventReader(Number.POSITIVE_INFINITY);
+  const events = new EventReader();
   let reachedLast = false;
   try {
     for (let done = false; !done; ) {
@@ -52,7 +52,7 @@ export async function* serverSentEvents(
   idleTimeoutMs: number,
 ): AsyncGenerator<ServerSentEvent, void, undefined> {
   const { reader, cancel, release } = cancelledBy(signal, body);
-  const events = new EventReader(Number.POSITIVE_INFINITY);
+  const events = new EventReader();
   try {
     for (;;) {
       const part = await readWithTimeout(idleTimeoutMs, reader).catch(lost);
