@@ -106,9 +106,21 @@ describe("the base URL", () => {
     expect(client({ baseURL }).baseURL).toBe(`${BASE}/v1`);
   });
 
-  it("is refused at once when it is invalid", () => {
-    expect(() => client({ baseURL: "service" })).toThrow(OstiaryError);
-  });
+  it.each(["service", `"${BASE}"`, "http://127.0.0.1:80800", "ftp://service.example"])(
+    "is refused at once, and not quoted, when it is %s",
+    (baseURL) => {
+      vi.stubEnv("OSTIARY_BASE_URL", baseURL);
+      const advice = "is malformed: it must begin with http:// or https://, without quotation marks, and";
+      for (const [open, message] of [
+        [() => client({ baseURL }), `The base URL ${advice}`],
+        [() => client({ baseURL: undefined }), `The base URL in OSTIARY_BASE_URL ${advice}`],
+      ] as const) {
+        expect(open).toThrow(OstiaryError);
+        expect(open).toThrow(message);
+        expect(open).not.toThrow(baseURL);
+      }
+    },
+  );
 
   it.each(["?", "?a=b", "#", "#a", "/v1?"])("is refused at once when it ends with %s", (end) => {
     expect(() => client({ baseURL: `${BASE}${end}` })).toThrow(OstiaryError);

@@ -21,8 +21,11 @@ export function transportOf(
   secret: (api: Api) => string,
   listeners?: ClientListeners,
 ): { readonly transport: Transport; readonly baseURL: string } {
-  const address = fromCaller(() => options.baseURL?.trim()) || readVariable(`${prefix}_BASE_URL`);
-  const baseURL = withVersion(address || DEFAULT_BASE_URL);
+  const variable = `${prefix}_BASE_URL`;
+  const given = fromCaller(() => options.baseURL?.trim());
+  const baseURL = given
+    ? withVersion(given)
+    : withVersion(readVariable(variable) || DEFAULT_BASE_URL, ` in ${variable}`);
   const level = fromCaller(() => logLevelOf(options.logLevel ?? readVariable(`${prefix}_LOG_LEVEL`)));
   const transport = new Transport({
     baseURL,
@@ -92,14 +95,19 @@ export function refuseBrowsers(options: ClientOptions): void {
   );
 }
 
-function withVersion(address: string): string {
+/** @param place names the variable that has the address, in messages. */
+function withVersion(address: string, place = ""): string {
   const url = URL.canParse(address) ? new URL(address) : null;
   if (url === null || !/^https?:$/.test(url.protocol)) {
-    throw new OstiaryError("The base URL is malformed: it must begin with http:// or https://.");
+    throw new OstiaryError(
+      `The base URL${place} is malformed: it must begin with http:// or https://, without quotation marks, and have no port above 65535.`,
+    );
   }
   // An empty query or fragment has its mark in the address only, and would swallow the path.
   if (url.username !== "" || url.password !== "" || /[?#]/.test(url.href)) {
-    throw new OstiaryError("The base URL must not contain a user, a password, a query or a fragment.");
+    throw new OstiaryError(
+      `The base URL${place} must not contain a user, a password, a query or a fragment.`,
+    );
   }
   const trimmed = url.href.replace(/\/+$/, "");
   return trimmed.endsWith("/v1") ? trimmed : `${trimmed}/v1`;
