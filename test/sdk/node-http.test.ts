@@ -3,7 +3,7 @@ import { createServer } from "node:http";
 import type { Socket } from "node:net";
 import { setImmediate } from "node:timers/promises";
 import { Agent, getGlobalDispatcher, setGlobalDispatcher } from "undici";
-import { afterEach, describe, expect, it } from "vitest";
+import { afterEach, describe, expect, it, vi } from "vitest";
 import { type ClientOptions, Ostiary } from "../../sdk/src/client.ts";
 import {
   APIConnectionError,
@@ -19,6 +19,7 @@ const ownFetch = globalThis.fetch;
 
 afterEach(() => {
   globalThis.fetch = ownFetch;
+  vi.unstubAllGlobals();
 });
 
 /** `fetch` sends a header that `node:http` does not send. */
@@ -49,6 +50,11 @@ describe("requests on Node", () => {
     };
     expect(await seenBy(retrieve)).toBe("fetch");
     expect(calls).toBe(1);
+  });
+
+  it("use `fetch` in a worker of Cloudflare's, which has Node's modules, too", async () => {
+    vi.stubGlobal("navigator", { userAgent: "Cloudflare-Workers" });
+    expect(await seenBy(retrieve)).toBe("fetch");
   });
 
   it("use `fetch` when options of it are given, by the client or the request", async () => {

@@ -84,6 +84,7 @@ const surroundings = globalThis as unknown as {
   readonly Buffer: NodeBuffer;
   readonly Deno?: unknown;
   readonly Bun?: unknown;
+  readonly navigator?: { readonly userAgent?: string };
 };
 
 /** The number of bytes of a body to read before a caller reads it. */
@@ -101,8 +102,10 @@ const fetchAtLoad = globalThis.fetch;
  * when an answer does not begin within five minutes, or pauses for that long, whatever `timeout` is.
  */
 export function nodeHttp(): Send | null {
-  const { process, Deno, Bun } = surroundings;
-  if (process?.versions?.node === undefined || Deno !== undefined || Bun !== undefined) return null;
+  const { process, Deno, Bun, navigator } = surroundings;
+  // The `node:http` of Cloudflare's workers is made of their `fetch`, and its answers lack the list of headers.
+  const isNode = process?.versions?.node && !Deno && !Bun && navigator?.userAgent !== "Cloudflare-Workers";
+  if (!isNode) return null;
   const http = process.getBuiltinModule?.("node:http") as HttpModule | undefined;
   const https = process.getBuiltinModule?.("node:https") as HttpModule | undefined;
   if (http === undefined || https === undefined) return null;
