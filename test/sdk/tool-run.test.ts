@@ -270,7 +270,6 @@ describe("a run with tools and a running service", () => {
         messages: [{ role: "user", content: "weather" }],
         tools: [weather],
         stream,
-        ...(stream ? { stream_options: { include_usage: true } } : {}),
       })
       .on("content", onContent);
     expect(await run.finalContent()).toMatch(/^The tool answered: sunny in /);

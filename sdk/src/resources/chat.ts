@@ -162,7 +162,11 @@ export class ChatCompletions {
     onContent: (delta: string, snapshot: string) => void,
   ): Promise<ChatCompletion> {
     if (stream !== true) return this.create(body, options);
-    return this.stream(body, options).on("content", onContent).finalCompletion();
+    // Without it, streams have no usage, of which a run has the sum.
+    const stream_options = { include_usage: true, ...body.stream_options };
+    return this.stream({ ...body, stream_options }, options)
+      .on("content", onContent)
+      .finalCompletion();
   }
 }
 
