@@ -74,10 +74,12 @@ describe("the SDK's command line", () => {
     expect(silent.stderr).toContain("There is no prompt");
   });
 
-  it("refuses options that are no numbers", async () => {
-    const warm = await run(["chat", "sandbox/echo", "hi", "--temperature", "warm"]);
-    expect(warm).toMatchObject({ code: 2, stdout: "" });
-    expect(warm.stderr).toContain('"warm" is not a number.');
+  it.each(["warm", "-1"])("refuses a temperature that is no decimal number: %j", async (given) => {
+    expect(await run(["chat", "sandbox/echo", "hi", `--temperature=${given}`])).toMatchObject({
+      code: 2,
+      stdout: "",
+      stderr: "--temperature must be a number of 0 or greater, such as 0.7.\n",
+    });
   });
 
   it("takes dates, of which the last is included", async () => {
@@ -201,6 +203,22 @@ describe("the SDK's command line", () => {
       "sh",
     );
     expect(created).toMatchObject({ code: 0, stdout: expect.stringMatching(/^sk-\w+\n$/) });
+  });
+
+  it("keeps the exit code of a failed verification that has no reader", async () => {
+    const file = join(folder, "unread.ndjson");
+    await writeFile(file, `{"proof":{"export":{"from":null,"to":null,"filter":{}}},"cursor":"1"}\n`);
+    const outcomes = await Promise.all(
+      [["audit", "verify", file], ["--help"]].map(async (args) => {
+        const child = spawn(process.execPath, [CLI, ...args], { stdio: ["ignore", "pipe", "inherit"] });
+        child.stdout.destroy();
+        return once(child, "close");
+      }),
+    );
+    expect(outcomes).toEqual([
+      [3, null],
+      [0, null],
+    ]);
   });
 
   it("exports to a pipe and verifies what comes from it, both by the name -", async () => {

@@ -19,7 +19,7 @@ export function addModelCommands(program: Command, { client, print, isJson, sign
       "maximum length of the answer, in tokens",
       wholeNumber("--max-tokens", 1, MAX_COUNT),
     )
-    .option("--temperature <number>", "randomness, 0 to 2", decimal)
+    .option("--temperature <number>", "randomness, 0 to 2", temperature)
     .action(
       async (
         model: string,
@@ -72,8 +72,9 @@ export function addModelCommands(program: Command, { client, print, isJson, sign
     });
 }
 
-function decimal(text: string): number {
-  if (!/^\d{1,9}(\.\d{1,9})?$/.test(text)) throw new OstiaryError(`"${text}" is not a number.`);
+function temperature(text: string): number {
+  if (!/^\d{1,9}(\.\d{1,9})?$/.test(text))
+    throw new OstiaryError("--temperature must be a number of 0 or greater, such as 0.7.");
   return Number(text);
 }
 

@@ -52,16 +52,17 @@ async function write(file: FileHandle | null, text: string): Promise<void> {
 }
 
 /**
- * Ends the process when standard output cannot be written: quietly and with exit code 0 if its reader has closed the pipe, as `head`
- * does; otherwise, as on a full disk, with the reason and exit code 1, because what was written is incomplete.
+ * Ends the process when standard output cannot be written: quietly if its reader has closed the pipe, as `head` does; otherwise, as on a
+ * full disk, with the reason and exit code 1, because what was written is incomplete. An exit code that the command has set stays: a
+ * verification has failed whoever reads it.
  */
 export function endWithOutput(): void {
   // Notes and errors that can't be written change neither what the command has done nor its exit code.
   process.stderr.on("error", () => {});
   process.stdout.on("error", (error: Error & { readonly code?: unknown }) => {
-    if (error.code === "EPIPE") process.exit(0);
+    if (error.code === "EPIPE") process.exit();
     process.stderr.write(`The output cannot be written: ${error.message}\n`);
-    process.exit(1);
+    process.exit(process.exitCode || 1);
   });
 }
 
