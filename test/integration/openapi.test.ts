@@ -187,6 +187,23 @@ describe("the OpenAPI document", () => {
     for (const entry of data) expect(Object.keys(entry)).toEqual(expect.arrayContaining(required));
   });
 
+  it.each([
+    ["/v1/audit/export", "?from=2026-01-01&proof=true"],
+    ["/v1/account/actions/export", ""],
+  ])("describes each line of %s", async (path, query) => {
+    const described = { path, method: "get", operation: document.paths[path].get };
+    const { schema } = described.operation.responses[200].content["application/x-ndjson"];
+    const validate = validatorOf(schema, { isOpen: true });
+    const lines = (await (await send(described, { id: "", query })).text()).trimEnd().split("\n");
+    expect(lines.length).toBeGreaterThan(0);
+    for (const line of lines) {
+      const { cursor, chain, ...rest } = JSON.parse(line);
+      expect(validate(JSON.parse(line)), JSON.stringify(validate.errors)).toBe(true);
+      // What resumes an export, and what verifies it, is a part of its lines.
+      expect(validate(rest)).toBe(false);
+    }
+  });
+
   it("says what each parameter is", () => {
     const named = Object.entries<object>(document.paths).flatMap(([path, operations]) =>
       Object.values(operations).flatMap(({ parameters = [] }) =>

@@ -127,9 +127,12 @@ export function exportAuditEntries(auditLog: AuditLog): QueryOperation<ExportInp
       ],
       responses: {
         200: {
-          description: "A line for each entry; gzip for clients that accept it",
+          description:
+            "Lines, of which the schema describes one: a line for each entry, and those of the proof; gzip for clients that accept it",
           content: {
-            "application/x-ndjson": { schema: ref("AuditEntry") },
+            "application/x-ndjson": {
+              schema: { anyOf: [ref("ExportedAuditEntry"), ref("ExportProofLine")] },
+            },
             "text/csv": { schema: { type: "string" } },
           },
         },

@@ -84,16 +84,62 @@ const OF_KIND: Readonly<Record<AuditFieldKind, Schema>> = {
   usage_source: { enum: USAGE_SOURCES },
 };
 
-const AUDIT_ENTRY: Schema = {
-  type: "object",
-  required: AUDIT_FIELD_LIST.map(([name]) => name),
-  properties: Object.fromEntries(
-    AUDIT_FIELD_LIST.map(([name, { kind, nullable }]) => {
-      const schema = OF_KIND[kind];
-      return [name, nullable === true ? { ...schema, type: [schema.type, "null"] } : schema];
-    }),
-  ),
+const auditProperties: Readonly<Record<string, Schema>> = Object.fromEntries(
+  AUDIT_FIELD_LIST.map(([name, { kind, nullable }]) => {
+    const schema = OF_KIND[kind];
+    return [name, nullable === true ? { ...schema, type: [schema.type, "null"] } : schema];
+  }),
+);
+
+const exportCursor = {
+  ...text,
+  description: "Pass it as `cursor` to resume the export after this line, with the same other parameters",
 };
+const digest = { ...text, description: "SHA-256, in hexadecimal" };
+
+/** The lines of an export in NDJSON. */
+const AUDIT_EXPORT_LINES = {
+  ExportedAuditEntry: object({
+    ...auditProperties,
+    chain: {
+      type: "object",
+      description: "The batch in which the entry was recorded",
+      required: ["batch", "entries", "digest"],
+      properties: {
+        batch: { type: "integer", description: "The number of the batch, from 1" },
+        entries: { type: "integer", description: "The number of entries in the batch" },
+        digest,
+        part: {
+          type: "boolean",
+          description:
+            "`true`: the export may lack entries of the batch, because a period or a filter limits it and it has no proof",
+        },
+      },
+    },
+    cursor: exportCursor,
+  }),
+  ExportProofLine: object({
+    proof: {
+      type: "object",
+      description:
+        "With `proof=true`: what was exported (`export`), what was left out of a batch (`batch`), or the end of the proof (`end`)",
+    },
+    cursor: exportCursor,
+  }),
+};
+
+/** A line of an export of actions. */
+const EXPORTED_ACTION = object({
+  action: { type: "object", description: "The change, byte for byte what its digest covers" },
+  about: object({
+    user_email: { type: ["string", "null"], description: "The e-mail address of the author" },
+    account_name: { type: ["string", "null"], description: "The name of the account" },
+  }),
+  chain: object({
+    position: { type: "integer", description: "The position in the chain, from 1" },
+    digest,
+  }),
+});
 
 /**
  * The contract of everything under `/v1` (OpenAPI 3.1): what each operation says of itself, with the schemas that validate its
@@ -108,7 +154,9 @@ export function openApiDocument(
     Error: ERROR,
     MessagesError: MESSAGES_ERROR,
     Model: MODEL,
-    AuditEntry: AUDIT_ENTRY,
+    AuditEntry: object(auditProperties),
+    ...AUDIT_EXPORT_LINES,
+    ExportedAction: EXPORTED_ACTION,
     ...MODEL_ANSWERS,
   };
   for (const { method, path, openapi } of operations) {

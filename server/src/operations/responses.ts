@@ -52,7 +52,7 @@ export function createResponse(parts: ResponsesParts): ModelOperation<ResponsesI
     auth: "key",
     openapi: () => ({
       operationId: "createResponse",
-      summary: "A response; with `stream` as server-sent events that end with `response.completed`",
+      summary: "A response; with `stream` as server-sent events that end with the whole response",
       parameters: [IDEMPOTENCY_KEY],
       requestBody: body(schemaOf(responsesBody.schema)),
       responses: {

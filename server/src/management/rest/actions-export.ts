@@ -3,7 +3,7 @@ import type { AccountAdmin } from "../../accounts/account-admin.ts";
 import type { ActionLines } from "../../accounts/action-chain.ts";
 import { type Reads, untilEnded } from "../../database/reads.ts";
 import { toFailure } from "../../errors/failure.ts";
-import { MANAGEMENT_TOKEN } from "../../operations/openapi-parts.ts";
+import { MANAGEMENT_TOKEN, ref } from "../../operations/openapi-parts.ts";
 import { type ManagementOperation, NO_FACTS } from "../../operations/operation.ts";
 import { afterPosition, MAX_LINES } from "../action-chain.ts";
 import { callingOwner, failureOfInput, readerOf } from "../trpc.ts";
@@ -34,8 +34,8 @@ export function exportActions(parts: ActionsExportParts): ManagementOperation {
       parameters: restParameters(fields()),
       responses: {
         200: {
-          description: "A line for each action",
-          content: { "application/x-ndjson": { schema: { type: "string" } } },
+          description: "A line for each action, of which the schema describes one",
+          content: { "application/x-ndjson": { schema: ref("ExportedAction") } },
         },
         ...restErrors("GET", []),
       },
