@@ -183,6 +183,16 @@ describe.each(["Node", "Deno", "Bun"] as const)("a proxy that the environment na
     expect(await run(runtime, env)).toContain("APIConnectionError");
     expect(proxy.seen).toEqual([]);
   });
+
+  it("is not used for this machine if NO_PROXY has it, as the README shows", async () => {
+    const env = {
+      BASE_URL: `http://127.0.0.1:${ports.http}`,
+      HTTP_PROXY: proxyUrl(),
+      NO_PROXY: "127.0.0.1,localhost",
+    };
+    expect(await run(runtime, env)).toEqual([0, 0]);
+    expect(proxy.seen).toEqual([]);
+  });
 });
 
 describe("a proxy on Node", () => {
