@@ -177,6 +177,13 @@ describe.skipIf(MISSING_GO !== null)("the chart", () => {
     });
   });
 
+  it("lets the service listen where the probes of a cluster with IPv6 find it", async () => {
+    const listensAt = async (values: object) =>
+      environmentOf(only(await render(values), "StatefulSet").spec.template.spec.containers[0]).HOST;
+    expect(await listensAt({})).toBe("0.0.0.0");
+    expect(await listensAt({ listenAddress: "::" })).toBe("::");
+  });
+
   it("gives Prometheus the job's name that the alert rules expect", async () => {
     const objects = await render({ metrics: { serviceMonitor: { enabled: true } } });
     const { jobLabel } = only(objects, "ServiceMonitor").spec as unknown as { jobLabel: string };
