@@ -62,6 +62,24 @@ describe("a listener that is closed", () => {
     for (const answer of await Promise.all(answers)) expect(answer).toMatch(/^HTTP\/1\.1 200 .*close/s);
   });
 
+  it("answers the request of a connection that has come in a long turn, after the system was asked", async () => {
+    const listener = await listen();
+    const answer = new Promise<string>((resolve) => {
+      const open = () => {
+        const socket = connect(listener.port, "127.0.0.1");
+        socket.write(REQUEST);
+        received(socket).then(resolve);
+      };
+      // In the next turn but one, in which the listener finds that no connection has come.
+      setImmediate(() => {
+        setImmediate(open);
+        setImmediate(standStill);
+      });
+    });
+    await stop(listener);
+    expect(await answer).toMatch(/^HTTP\/1\.1 200 .*close/s);
+  });
+
   it("answers a request that arrives on a connection that was accepted just before", async () => {
     const listener = await listen();
     const first = connect(listener.port, "127.0.0.1");
