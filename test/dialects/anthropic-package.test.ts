@@ -125,9 +125,16 @@ const conversation: fc.Arbitrary<Conversation> = fc
   })
   .map(({ turns: [before, after], sampling, ...rest }) => {
     const early = before.filter(({ role }) => role !== "tool");
+    // The package moves the first instructions to the beginning, wherever they are.
+    const turns = withoutLastThoughts([
+      INSTRUCTIONS,
+      ...withOtherIds(early, "early"),
+      ...CALLS,
+      ...withOtherIds(after, "late"),
+    ]);
     const { toolChoice } = rest;
     // The package asks models to think, too, about results of calls whose thoughts are lost: they refuse that.
-    const reasoning = after.at(-1)?.role === "tool" ? null : rest.reasoning;
+    const reasoning = turns.at(-1)?.role === "tool" ? null : rest.reasoning;
     // The package does not count a budget within the maximum.
     const hasBudget = reasoning?.effort === null && reasoning.budgetTokens !== null;
     // What is refused is not written.
@@ -143,10 +150,18 @@ const conversation: fc.Arbitrary<Conversation> = fc
       tools: offered,
       ...(isThinking ? {} : sampling),
       toolChoice: isThinking && toolChoice?.kind !== "none" ? null : toolChoice,
-      // The package moves the first instructions to the beginning, wherever they are.
-      turns: [INSTRUCTIONS, ...withOtherIds(early, "early"), ...CALLS, ...withOtherIds(after, "late")],
+      turns,
     };
   });
+
+/** The package sends thoughts at the end, which Anthropic refuses. */
+function withoutLastThoughts(turns: readonly Turn[]): readonly Turn[] {
+  const last = turns.at(-1);
+  if (last?.role !== "assistant") return turns;
+  const end = last.parts.findLastIndex(({ kind }) => kind !== "reasoning") + 1;
+  const before = turns.slice(0, -1);
+  return end === 0 ? withoutLastThoughts(before) : [...before, { ...last, parts: last.parts.slice(0, end) }];
+}
 
 /** The package asks every model that is told no effort to decide itself, which not all can, and does not ask for the summary of thoughts then. */
 function asTheyWrite(asked: Conversation, model: string): Conversation {

@@ -79,6 +79,24 @@ describe("a response of an Anthropic model", () => {
     expect(JSON.stringify(vendor.sent[1]?.body.messages)).toContain('"signature":"c2ln"');
   });
 
+  it("does without the thoughts that an answer broke off after, which Anthropic refuses at the end", async () => {
+    answers({ type: "thinking", thinking: "hmm", signature: "c2ln" }, { type: "text", text: "Fine." });
+    const asked = { reasoning: { effort: "low" }, ...ENCRYPTED };
+    const model = "claude-sonnet-4-5";
+    const [thought, said] = (await whole(respond(upstream, model, { input: "hi", ...asked }))).output;
+    await respond(upstream, model, { input: [user("hi"), thought], ...asked });
+    await respond(upstream, model, { input: [user("hi"), said, thought], ...asked });
+    await respond(upstream, model, { input: [user("hi"), thought, user("well?")], ...asked });
+    const [, alone, after, before] = vendor.sent.map(({ body }) => body.messages);
+    const asks = { role: "user", content: [{ type: "text", text: "hi" }] };
+    expect(alone).toEqual([asks]);
+    expect(after).toEqual([asks, { role: "assistant", content: [{ type: "text", text: "Fine." }] }]);
+    expect(before[1]).toEqual({
+      role: "assistant",
+      content: [{ type: "thinking", thinking: "hmm", signature: "c2ln" }],
+    });
+  });
+
   it("does without the thoughts of other providers", async () => {
     answers({ type: "text", text: "Fine." });
     const thought = { type: "reasoning", id: "rs_1", summary: [], encrypted_content: "another provider's" };

@@ -151,10 +151,11 @@ class PromptWriter implements Prompt {
     };
   }
 
-  /** @param isLast Whether the model is to continue them. Anthropic refuses those that end with white space. */
+  /** @param isLast Whether the model is to continue them. Anthropic refuses those that end with white space, or with a thought. */
   #assistantBlocks(parts: readonly AssistantPart[], isLast: boolean): readonly JsonObject[] {
     this.#calls.beginTurn();
-    const written = parts.filter(isWritten);
+    const sent = parts.filter(isWritten);
+    const written = isLast ? sent.slice(0, sent.findLastIndex(({ kind }) => kind !== "reasoning") + 1) : sent;
     const blocks = written.flatMap((part, index) =>
       this.#assistantBlock(part, isLast && index === written.length - 1),
     );
