@@ -100,6 +100,7 @@ describe("thoughts that Anthropic can't read", () => {
     INVALID,
     "messages.1.content.0.thinking.signature: Field required",
     "messages.3.content.1: Invalid `data` in `redacted_thinking` block",
+    "messages.1.content.0: `thinking` or `redacted_thinking` blocks in the latest assistant message cannot be modified.",
   ])("are left out after %s", async (message) => {
     answering(message);
     const request = { max_tokens: 2_000, messages: history };

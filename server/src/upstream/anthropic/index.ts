@@ -45,9 +45,15 @@ const BETA = "anthropic-beta";
 const MAX_MESSAGE_LENGTH = 1_000;
 /** Words by which other vendors' servers refuse an id of the user that is more than a name, as Claude Code's is: DeepSeek's. */
 const ABOUT_USER = /\buser_?id\b/i;
-/** Words by which Anthropic, and platforms that serve its models, refuse a thought of another provider's model. */
-const UNREADABLE =
-  /\binvalid \W?(?:signature|data)\W{1,3}in \W?(?:redacted_)?thinking\b|\bthinking\.(?:signature|data)\b/i;
+/** Words by which Anthropic, and platforms that serve its models, refuse a thought of another provider's model, or one that a client has changed. */
+const UNREADABLE = new RegExp(
+  [
+    String.raw`\binvalid \W?(?:signature|data)\W{1,3}in \W?(?:redacted_)?thinking\b`,
+    String.raw`\bthinking\.(?:signature|data)\b`,
+    String.raw`\b(?:redacted_)?thinking\W{1,3}blocks\b.{1,80}\bcannot be modified\b`,
+  ].join("|"),
+  "i",
+);
 /** Words by which a model, or a platform that serves it, refuses instructions within a conversation. */
 const ABOUT_LATE = /\brole\W{1,3}system\b|\btop-level\W{1,3}system\b/i;
 
