@@ -5,6 +5,7 @@ import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { catalogJsonSchema } from "../../server/src/catalog/catalog-file.ts";
 import { Gateway } from "../../server/src/gateway/gateway.ts";
 import { JsonBody } from "../../server/src/json/json-body.ts";
+import { SEAL_KEY_BYTES, Sealer } from "../../server/src/secrets/sealer.ts";
 import { readCatalogFile } from "../../server/src/start/open-models.ts";
 import { DIALECTS, openDialects } from "../../server/src/upstream/dialects.ts";
 import { chatRequest } from "../../server/src/wire/chat/chat-request.ts";
@@ -17,6 +18,7 @@ vi.mock(import("../../server/src/upstream/dialects.ts"), async (importOriginal) 
   return { ...original, DIALECTS: [...original.DIALECTS, parrot] };
 });
 
+const SEALER = { sealer: new Sealer([new Uint8Array(SEAL_KEY_BYTES)]), context: "test" };
 let folder: string;
 
 beforeAll(async () => {
@@ -51,7 +53,7 @@ describe("a dialect that is a folder and a place in the list", () => {
     if (model === null || body === null) throw new Error("no model");
     const { answer, upstream } = await gateway.answer({
       model,
-      request: chatRequest(body, { stream: false, includeUsage: false }),
+      request: chatRequest(body, { stream: false, includeUsage: false, sealer: SEALER }),
       signal: new AbortController().signal,
       maxTokens: null,
       estimate: () => Promise.reject(new Error("chat completions need no usage")),

@@ -147,6 +147,13 @@ describe("a chat completion that asks a model to think which does not", () => {
   );
 });
 
+/** The members in which clients of OpenRouter read a thought. */
+const OF_OPENROUTER = {
+  reasoning_content: "Hm",
+  reasoning: "Hm",
+  reasoning_details: [expect.objectContaining({ type: "reasoning.text", text: "Hm" })],
+};
+
 describe("the thoughts of a chat completion", () => {
   const reasoning = { effort: "low" };
 
@@ -162,19 +169,13 @@ describe("the thoughts of a chat completion", () => {
   });
 
   it.each([
-    [{ reasoning }, { reasoning_content: "Hm", reasoning: "Hm" }],
-    [
-      { reasoning: { ...reasoning, exclude: false }, include_reasoning: true },
-      { reasoning_content: "Hm", reasoning: "Hm" },
-    ],
-    [
-      { reasoning_effort: "low", include_reasoning: true },
-      { reasoning_content: "Hm", reasoning: "Hm" },
-    ],
+    [{ reasoning }, OF_OPENROUTER],
+    [{ reasoning: { ...reasoning, exclude: false }, include_reasoning: true }, OF_OPENROUTER],
+    [{ reasoning_effort: "low", include_reasoning: true }, OF_OPENROUTER],
     [{ reasoning_effort: "low" }, { reasoning_content: "Hm" }],
     [
       { thinking: { type: "enabled", budget_tokens: 2_000, display: "summarized" } },
-      { reasoning_content: "Hm" },
+      { reasoning_content: "Hm", thinking_blocks: [expect.objectContaining({ thinking: "Hm" })] },
     ],
   ])("are in an answer to %j, in the members that the client reads", async (fields, thoughts) => {
     const usual = { role: "assistant", content: "Fine.", refusal: null };

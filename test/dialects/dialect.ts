@@ -129,7 +129,7 @@ export async function chat(
     dialect,
     { upstream, upstreamModel: model, publicModel: "acme/chat", signal },
     {
-      request: chatRequest(body, { stream, includeUsage, ownLimit }),
+      request: chatRequest(body, { stream, includeUsage, ownLimit, sealer: { sealer, context: "test" } }),
       maxTokens,
       estimate: () => Promise.reject(new Error("chat completions need no usage")),
     },

@@ -4,6 +4,7 @@ import { JsonBody } from "../../server/src/json/json-body.ts";
 import { chatCompletions } from "../../server/src/operations/chat-completions.ts";
 import type { ModelCall } from "../../server/src/operations/operation.ts";
 import { costBasisOf } from "../../server/src/request/hold-credit.ts";
+import { SEAL_KEY_BYTES, Sealer } from "../../server/src/secrets/sealer.ts";
 import { readCatalogFile } from "../../server/src/start/open-models.ts";
 import { TokenEstimator } from "../../server/src/tokens/token-estimate.ts";
 import { DIALECTS, openDialects } from "../../server/src/upstream/dialects.ts";
@@ -58,6 +59,7 @@ async function sentFor(baseUrl: string, fields: object, affordableTokens: number
     estimator: new TokenEstimator(async () => (text) => text.length),
     maxBodyBytes: 1_000_000,
     monotonicMs: () => performance.now(),
+    sealer: new Sealer([new Uint8Array(SEAL_KEY_BYTES)]),
   });
   const model = catalog.find("acme/chat");
   const text = JSON.stringify({

@@ -109,6 +109,10 @@ export type ChatCompletionMessageParam = Cacheable &
         readonly refusal?: string | null | undefined;
         /** The model's reasoning, which some models' servers need back with calls of tools. */
         readonly reasoning_content?: string | null | undefined;
+        /** The model's thoughts as the answer to a request with `reasoning` had them, unchanged. The model goes on from them after calls of tools. */
+        readonly reasoning_details?: readonly unknown[] | null | undefined;
+        /** The model's thoughts as the answer to a request with `thinking` had them, unchanged. The model goes on from them after calls of tools. */
+        readonly thinking_blocks?: readonly unknown[] | null | undefined;
         /** The images in the answer, which models that produce images can edit. */
         readonly images?: readonly ChatCompletionImage[] | null | undefined;
         /** The calls of tools in the answer. A message with the result of each must follow. */
@@ -525,6 +529,10 @@ export interface ChatCompletionMessage {
   readonly reasoning?: string | null;
   /** The model's reasoning, where its server has this name for it. */
   readonly reasoning_content?: string | null;
+  /** The model's thoughts in the form of OpenRouter, if the request has `reasoning`. Send them back with the message. */
+  readonly reasoning_details?: readonly unknown[];
+  /** The model's thoughts in the form of LiteLLM, if the request has `thinking`. Send them back with the message. */
+  readonly thinking_blocks?: readonly unknown[];
   /** The sources that the model cites. */
   readonly annotations?: readonly ChatCompletionAnnotation[];
   /** The spoken answer, if one was requested. */
@@ -633,6 +641,10 @@ export interface ChatCompletionChunk {
       readonly reasoning?: string | null;
       /** More of the model's reasoning, where its server has this name for it. */
       readonly reasoning_content?: string | null;
+      /** Pieces of the model's thoughts in the form of OpenRouter, if the request has `reasoning`. */
+      readonly reasoning_details?: readonly unknown[];
+      /** Pieces of the model's thoughts in the form of LiteLLM, if the request has `thinking`. */
+      readonly thinking_blocks?: readonly unknown[];
     };
     /** Why the answer ended; `null`: it has not ended. */
     readonly finish_reason: FinishReason | null;

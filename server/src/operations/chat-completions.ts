@@ -3,6 +3,7 @@ import { CHAT_CONTROL_EVENTS } from "../conversation/control-events.ts";
 import type { PaidCall } from "../credits/request-cost.ts";
 import { isJsonObject, type JsonObject } from "../json/json.ts";
 import type { JsonBody } from "../json/json-body.ts";
+import type { Sealer } from "../secrets/sealer.ts";
 import { chatRequest } from "../wire/chat/chat-request.ts";
 import { objectOf } from "../wire/members.ts";
 import { bodySchema, modelName } from "./body-schema.ts";
@@ -11,6 +12,11 @@ import { body, errors, IDEMPOTENCY_KEY, MODEL_ERRORS, schemaOf } from "./openapi
 import type { ModelOperation, ModelUse } from "./operation.ts";
 import { invalid } from "./query-parameters.ts";
 import { type ModelOperationParts, runAnswer } from "./run-answer.ts";
+
+export interface ChatParts extends ModelOperationParts {
+  /** Seals what providers want back with thoughts and tool calls. */
+  readonly sealer: Sealer;
+}
 
 /** The fields of a chat request that the gateway uses. */
 interface ChatInput extends ModelUse {
@@ -82,7 +88,7 @@ const chatBody = bodySchema(
 );
 
 /** `POST /v1/chat/completions`. */
-export function chatCompletions(parts: ModelOperationParts): ModelOperation<ChatInput> {
+export function chatCompletions(parts: ChatParts): ModelOperation<ChatInput> {
   return {
     kind: "model",
     method: "POST",
@@ -104,9 +110,10 @@ export function chatCompletions(parts: ModelOperationParts): ModelOperation<Chat
     controlEvents: CHAT_CONTROL_EVENTS,
     read: readChat,
     run: (call) => {
-      const { body, paid, input } = call;
+      const { body, paid, input, accountId } = call;
       const { stream, includeUsage } = input;
-      const options = { stream, includeUsage, ownLimit: ownLimit(body, paid) };
+      const sealer = { sealer: parts.sealer, context: `thoughts of ${accountId}` };
+      const options = { stream, includeUsage, ownLimit: ownLimit(body, paid), sealer };
       const request = chatRequest(withinCredit(body, paid), options);
       return runAnswer(parts, call, request);
     },

@@ -84,7 +84,8 @@ export async function startService(parts: ServiceParts): Promise<Service> {
   });
   const spender = await credits.open();
   const idempotencyStore = database.idempotencyStore(databaseLink, nodeId, () => credits.spender);
-  const idempotency = new Idempotency(idempotencyStore, new Sealer([new Uint8Array(SEAL_KEY_BYTES)]));
+  const sealer = new Sealer([new Uint8Array(SEAL_KEY_BYTES)]);
+  const idempotency = new Idempotency(idempotencyStore, sealer);
   const { journal, leftover } = openJournal(world, life, disk);
   const recorder = new Recorder({
     journal,
@@ -132,6 +133,7 @@ export async function startService(parts: ServiceParts): Promise<Service> {
         estimator: new TokenEstimator(() => notAsked()),
         maxBodyBytes: MAX_BODY_BYTES,
         monotonicMs,
+        sealer,
       }),
     ]),
     access,

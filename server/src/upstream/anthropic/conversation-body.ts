@@ -121,7 +121,7 @@ function topPOf({ topP }: Conversation): number | null {
 }
 
 /**
- * Whether the results of tools follow calls whose thoughts the client has not sent back, which chat completions have no place for. A
+ * Whether the results of tools follow calls whose thoughts the client has not sent back, which most clients of chat completions do not do. A
  * model with a budget then refuses to think; it does again when the user says something.
  */
 function losesThoughts({ turns, reasoning }: Conversation, traits: ModelTraits): boolean {

@@ -12,6 +12,7 @@ import {
   type UserPart,
 } from "../../conversation/conversation.ts";
 import { dataSourceOf, mediaSourceOf } from "../../conversation/media.ts";
+import type { SignatureSealer } from "../../conversation/sealed-signature.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../json/json.ts";
 import { resultWithoutCall } from "../../upstream/write-conversation.ts";
 import { cacheOf } from "../cache-control.ts";
@@ -19,6 +20,7 @@ import { customInputJson } from "../custom-tools.ts";
 import { objectOf, otherMembersOfParts, textOf } from "../members.ts";
 import { audioPart, imagePart, NO_STORED_FILES, partsOf, textPart } from "../openai-fields.ts";
 import { ResultTurns } from "../result-turns.ts";
+import { returnedThoughts } from "./thought-list.ts";
 
 const ALL_HAVE = ["role", "content", "name", "cache_control"];
 const THOUGHTS = [
@@ -49,8 +51,16 @@ const PART_MEMBERS = new Set([
   "cache_control",
 ]);
 
-/** `ignored` gets the names of those who speak, and members of parts without equivalent elsewhere. AutoGen sends them with all messages, and LangGraph with those of its agents. */
-export function turnsOf(messages: readonly Json[], ignored: string[]): readonly Turn[] {
+interface MessageReading {
+  readonly signatures: SignatureSealer;
+  /**
+   * Gets the names of those who speak, and members of parts without equivalent elsewhere. AutoGen sends them with all messages, and LangGraph with those of
+   * its agents.
+   */
+  readonly ignored: string[];
+}
+
+export function turnsOf(messages: readonly Json[], { signatures, ignored }: MessageReading): readonly Turn[] {
   const turns: Turn[] = [];
   const results = new ResultTurns();
   /** What was said together with a call, by the id of the call. */
@@ -69,7 +79,7 @@ export function turnsOf(messages: readonly Json[], ignored: string[]): readonly 
       results.add(said, result);
       continue;
     }
-    const turn = turnOf(message, at);
+    const turn = turnOf(message, at, signatures);
     turns.push(turn);
     if (turn.role !== "assistant") continue;
     for (const part of turn.parts) if (part.kind === "call") called.set(part.id, turn.parts);
@@ -102,7 +112,7 @@ function requireKnown(message: JsonObject, at: string): void {
   }
 }
 
-function turnOf(message: JsonObject, at: string): Turn {
+function turnOf(message: JsonObject, at: string, signatures: SignatureSealer): Turn {
   const { role, content } = message;
   switch (role) {
     case "system":
@@ -111,9 +121,12 @@ function turnOf(message: JsonObject, at: string): Turn {
     case "user":
       return { role, parts: cachedTo(message, partsOf(content, `${at}.content`, userPart)) };
     case "assistant": {
-      const calls = callsOf(message.tool_calls, `${at}.tool_calls`);
-      const said = [...saidParts(message, at), ...producedImages(message.images, `${at}.images`)];
-      return { role, parts: cachedTo(message, [...said, ...calls]) };
+      const { thoughts, ofCalls } = returnedThoughts(message, at, signatures);
+      const calls = callsOf(message.tool_calls, `${at}.tool_calls`).map((call) =>
+        call.signature === null ? { ...call, signature: ofCalls.get(call.id) ?? null } : call,
+      );
+      const said = [...saidParts(message, at), ...producedImages(message.images, `${at}.images`), ...calls];
+      return { role, parts: [...thoughts, ...cachedTo(message, said)] };
     }
     default:
       throw cannot(`${at}.role`, "must be system, developer, user, assistant or tool");

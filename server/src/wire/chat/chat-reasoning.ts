@@ -1,7 +1,9 @@
 import { cannot, type Effort, type Reasoning } from "../../conversation/conversation.ts";
+import type { SignatureSealer } from "../../conversation/sealed-signature.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../json/json.ts";
 import { textOf } from "../members.ts";
 import { effortOf } from "../openai-fields.ts";
+import { ThoughtList } from "./thought-list.ts";
 
 /**
  * The fields by which chat completions ask for thoughts: OpenAI's `reasoning_effort`, the `reasoning` of OpenRouter's clients with its former
@@ -78,6 +80,14 @@ export function thoughtMembers({
   include_reasoning: included = null,
 }: JsonObject): readonly string[] {
   return reasoning === null && included === null ? USUAL_MEMBERS : OPENROUTER_MEMBERS;
+}
+
+/** The list in which the client reads thoughts and sends them back; `null`: its format has none, or it does not want to see them. */
+export function thoughtListOf(body: JsonObject, signatures: SignatureSealer): ThoughtList | null {
+  if (hidesThoughts(body)) return null;
+  const { reasoning = null, thinking = null, include_reasoning: included = null } = body;
+  if (reasoning !== null || included !== null) return new ThoughtList("reasoning_details", signatures);
+  return thinking === null ? null : new ThoughtList("thinking_blocks", signatures);
 }
 
 function wishIn({ reasoning = null, thinking = null }: JsonObject): Wish | null {

@@ -9,17 +9,26 @@ import {
   type ToolChoice,
   UNSUPPORTED,
 } from "../../conversation/conversation.ts";
+import { type SignatureSealer, signatureSealer } from "../../conversation/sealed-signature.ts";
 import type { WireRequest } from "../../conversation/wire.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../json/json.ts";
 import type { JsonBody } from "../../json/json-body.ts";
+import type { Sealer } from "../../secrets/sealer.ts";
 import { cacheOf } from "../cache-control.ts";
 import { customFunction } from "../custom-tools.ts";
 import { type ExactValues, exactValuesIn } from "../exact-values.ts";
 import { arrayOf, DEFERRED, numberOf, objectOf, otherMembersOf, textOf, textsOf } from "../members.ts";
 import { COMMON_NAMES, commonFieldsOf, formatOf, functionOf, otherFieldsOf } from "../openai-fields.ts";
 import { turnsOf } from "./chat-messages.ts";
-import { askedReasoning, hidesThoughts, REASONING_FIELDS, thoughtMembers } from "./chat-reasoning.ts";
+import {
+  askedReasoning,
+  hidesThoughts,
+  REASONING_FIELDS,
+  thoughtListOf,
+  thoughtMembers,
+} from "./chat-reasoning.ts";
 import { ChatWriter } from "./chat-writer.ts";
+import { withoutSealedThoughts } from "./thought-list.ts";
 
 /** What chat completions call the fields of a conversation, where the names differ. */
 const NAMES: Conversation["names"] = {
@@ -85,30 +94,45 @@ const NEUTRAL = new Map<string, (value: Json) => boolean>([
 /** Fields that clients send to every model: LangChain and LlamaIndex allow only one call where they ask for an object. */
 const OPTIONAL: Conversation["optional"] = ["parallelToolCalls"];
 
+export interface ChatRequestOptions {
+  readonly stream: boolean;
+  readonly includeUsage: boolean;
+  readonly ownLimit?: number | null;
+  /** Seals what clients carry with thoughts, for one account. */
+  readonly sealer: { readonly sealer: Sealer; readonly context: string };
+}
+
 /** A chat completion request, which `operations/chat-completions.ts` has checked. */
-export function chatRequest(
-  body: JsonBody,
-  options: { stream: boolean; includeUsage: boolean; ownLimit?: number | null },
-): WireRequest {
+export function chatRequest(body: JsonBody, options: ChatRequestOptions): WireRequest {
+  const { sealer, context } = options.sealer;
+  const signatures = signatureSealer(sealer, context);
   return {
     wire: "chat",
-    body,
+    body: forwardedBody(body),
     ownLimit: options.ownLimit ?? null,
     headers: {},
     stream: options.stream,
     includeUsage: options.includeUsage,
     earlyControlEvents: CHAT_CONTROL_EVENTS,
-    conversation: () => readChatConversation(body),
+    conversation: () => readChatConversation(body, signatures),
     writer: (head) => {
       const { includeUsage } = options;
       const { value } = body;
       return new ChatWriter(head, {
         includeUsage,
         thoughtMembers: hidesThoughts(value) ? [] : thoughtMembers(value),
+        thoughtList: thoughtListOf(value, signatures),
         customTools: customNamesIn(value),
       });
     },
   };
+}
+
+/** The body for an upstream that speaks this format itself. */
+function forwardedBody(body: JsonBody): JsonBody {
+  const { messages } = body.value;
+  const forwarded = withoutSealedThoughts(messages);
+  return forwarded === messages ? body : body.with({ messages: forwarded });
 }
 
 /**
@@ -116,7 +140,7 @@ export function chatRequest(
  *
  * @throws {Failure} `invalid_request` naming what can't be expressed in a conversation.
  */
-function readChatConversation(request: JsonBody): Conversation {
+function readChatConversation(request: JsonBody, signatures: SignatureSealer): Conversation {
   const body = request.value;
   requireTypes(body);
   const ignored: string[] = [];
@@ -128,7 +152,7 @@ function readChatConversation(request: JsonBody): Conversation {
   return {
     ...EMPTY_CONVERSATION,
     ...commonFieldsOf(body),
-    turns: turnsOf(messagesOf(body), ignored),
+    turns: turnsOf(messagesOf(body), { signatures, ignored }),
     tools,
     toolChoice,
     maxTokens: numberOf(body.max_completion_tokens) ?? numberOf(body.max_tokens),

@@ -8,6 +8,7 @@ import { CallInputs } from "../../json/call-inputs.ts";
 import type { Json, JsonObject } from "../../json/json.ts";
 import type { Usage } from "../../tokens/token-estimate.ts";
 import { CustomInput } from "../custom-input.ts";
+import type { ThoughtList } from "./thought-list.ts";
 
 const FINISH: Readonly<Record<FinishReason, string>> = {
   stop: "stop",
@@ -32,6 +33,8 @@ export interface ChatWriterOptions {
   readonly thoughtMembers: readonly string[];
   /** The names of the tools whose input the client has as plain text. */
   readonly customTools: ReadonlySet<string>;
+  /** The list in which the client reads thoughts, too, and sends them back; `null`: it has none. */
+  readonly thoughtList: ThoughtList | null;
 }
 
 /** Writes an answer as a chat completion, or as its chunks. */
@@ -76,22 +79,28 @@ export class ChatWriter implements AnswerWriter {
       case "reasoning":
         if (this.#options.thoughtMembers.length === 0) return "";
         this.#reasoning += event.text;
-        return this.#delta(this.#thoughts(event.text));
+        return this.#delta({
+          ...this.#thoughts(event.text),
+          ...this.#options.thoughtList?.add(event.text),
+        });
       case "image": {
         const image = imageOf(event, this.#images.length);
         this.#images.push(image);
         return this.#delta({ images: [image] });
       }
-      // Chat completions have no place for the signature of a thought.
-      case "reasoning-end":
-        return "";
+      // OpenAI's chat completions have no place for the signature of a thought.
+      case "reasoning-end": {
+        const ended = this.#options.thoughtList?.end(event.signature) ?? null;
+        return ended === null ? "" : this.#delta(ended);
+      }
       case "call": {
         const { call, name, signature = null } = event;
         const id = this.#callIds.next(event.id);
         const custom = this.#options.customTools.has(name) ? new CustomInput(this.#inputs) : null;
         this.#calls[call] = { id, name, input: "", signature, custom };
         // Google's signature is in the first piece of its call, where the AI SDK looks for it.
-        return this.#callDelta(call, calledOf({ id, name, input: "", signature, custom }));
+        const called = calledOf({ id, name, input: "", signature, custom });
+        return this.#callDelta(call, called, this.#signatureOfCall(signature, id));
       }
       case "call-input":
         return this.#callInput(event.call, event.text);
@@ -118,6 +127,7 @@ export class ChatWriter implements AnswerWriter {
       ...(this.#images.length === 0 ? {} : { images: this.#images }),
       ...(calls.length === 0 ? {} : { tool_calls: calls }),
     };
+      ...this.#thoughtListMember(),
     return JSON.stringify({
       ...this.#head,
       object: "chat.completion",
@@ -131,10 +141,22 @@ export class ChatWriter implements AnswerWriter {
   }
 
   #writeFinish(reason: FinishReason, usage: Usage | null): string {
+  /** The member in which a client that has a list of thoughts gets what the provider wants back with a call. */
+  #signatureOfCall(signature: Signature | null, callId: string): JsonObject | null {
+    return signature === null ? null : (this.#options.thoughtList?.addOfCall(signature, callId) ?? null);
+  }
+
     this.#finish = FINISH[reason];
     const first = this.#hasRole ? "" : this.#delta({ content: "" });
     const last = this.#chunk([{ index: 0, delta: {}, logprobs: null, finish_reason: this.#finish }]);
     return this.#options.includeUsage && usage !== null
+  #thoughtListMember(): JsonObject {
+    const { thoughtList } = this.#options;
+    return thoughtList === null || thoughtList.all.length === 0
+      ? {}
+      : { [thoughtList.name]: thoughtList.all };
+  }
+
       ? first + last + this.#chunk([], usageOf(usage))
       : first + last;
   }
@@ -151,8 +173,9 @@ export class ChatWriter implements AnswerWriter {
     return input === "" ? "" : this.#callDelta(index, { custom: { input } });
   }
 
-  #callDelta(index: number, call: JsonObject): string {
-    return this.#delta({ tool_calls: [{ index, ...call }] });
+  /** @param beside Members of the delta beside the call. */
+  #callDelta(index: number, call: JsonObject, beside: JsonObject | null = null): string {
+    return this.#delta({ tool_calls: [{ index, ...call }], ...beside });
   }
 
   #delta(delta: JsonObject): string {
