@@ -31,10 +31,10 @@ export interface ChatWriterOptions {
   readonly includeUsage: boolean;
   /** The members of a message in which the client reads thoughts; none if it does not want to see them. */
   readonly thoughtMembers: readonly string[];
-  /** The names of the tools whose input the client has as plain text. */
-  readonly customTools: ReadonlySet<string>;
   /** The list in which the client reads thoughts, too, and sends them back; `null`: it has none. */
   readonly thoughtList: ThoughtList | null;
+  /** The names of the tools whose input the client has as plain text. */
+  readonly customTools: ReadonlySet<string>;
 }
 
 /** Writes an answer as a chat completion, or as its chunks. */
@@ -124,10 +124,10 @@ export class ChatWriter implements AnswerWriter {
       content: this.#text === "" && (calls.length > 0 || this.#refusal !== null) ? null : this.#text,
       refusal: this.#refusal,
       ...(this.#reasoning === "" ? {} : this.#thoughts(this.#reasoning)),
+      ...this.#thoughtListMember(),
       ...(this.#images.length === 0 ? {} : { images: this.#images }),
       ...(calls.length === 0 ? {} : { tool_calls: calls }),
     };
-      ...this.#thoughtListMember(),
     return JSON.stringify({
       ...this.#head,
       object: "chat.completion",
@@ -136,20 +136,15 @@ export class ChatWriter implements AnswerWriter {
     });
   }
 
-  #thoughts(text: string): JsonObject {
-    return Object.fromEntries(this.#options.thoughtMembers.map((name) => [name, text]));
-  }
-
-  #writeFinish(reason: FinishReason, usage: Usage | null): string {
   /** The member in which a client that has a list of thoughts gets what the provider wants back with a call. */
   #signatureOfCall(signature: Signature | null, callId: string): JsonObject | null {
     return signature === null ? null : (this.#options.thoughtList?.addOfCall(signature, callId) ?? null);
   }
 
-    this.#finish = FINISH[reason];
-    const first = this.#hasRole ? "" : this.#delta({ content: "" });
-    const last = this.#chunk([{ index: 0, delta: {}, logprobs: null, finish_reason: this.#finish }]);
-    return this.#options.includeUsage && usage !== null
+  #thoughts(text: string): JsonObject {
+    return Object.fromEntries(this.#options.thoughtMembers.map((name) => [name, text]));
+  }
+
   #thoughtListMember(): JsonObject {
     const { thoughtList } = this.#options;
     return thoughtList === null || thoughtList.all.length === 0
@@ -157,6 +152,11 @@ export class ChatWriter implements AnswerWriter {
       : { [thoughtList.name]: thoughtList.all };
   }
 
+  #writeFinish(reason: FinishReason, usage: Usage | null): string {
+    this.#finish = FINISH[reason];
+    const first = this.#hasRole ? "" : this.#delta({ content: "" });
+    const last = this.#chunk([{ index: 0, delta: {}, logprobs: null, finish_reason: this.#finish }]);
+    return this.#options.includeUsage && usage !== null
       ? first + last + this.#chunk([], usageOf(usage))
       : first + last;
   }
