@@ -300,7 +300,6 @@ export const CONVERSATION = [
 /** What no vendor but OpenAI's own format can be told; each with the field that the refusal names. */
 export const INEXPRESSIBLE: readonly (readonly [object, string])[] = [
   [{ n: 2 }, "n"],
-  [{ logprobs: true }, "logprobs"],
   [{ top_logprobs: 3 }, "top_logprobs"],
   [{ logit_bias: { 50256: -100 } }, "logit_bias"],
   [{ modalities: ["text", "audio"] }, "modalities"],

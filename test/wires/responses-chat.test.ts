@@ -283,9 +283,8 @@ describe("a response of an upstream with chat completions", () => {
     const answer = await running.post({
       input: [user("go"), { type: "web_search_call", id: "ws_1", status: "completed" }, { type: "novelty" }],
       tools: [functionTool("first"), { type: "web_search" }, { type: "image_generation" }],
-      include: ["message.output_text.logprobs"],
+      include: ["file_search_call.results"],
       truncation: "auto",
-      top_logprobs: 2,
       moderation: {},
       service_tier: "flex",
       client_metadata: { a: "b" },
@@ -301,7 +300,6 @@ describe("a response of an upstream with chat completions", () => {
         "service_tier",
         "tools.1",
         "tools.2",
-        "top_logprobs",
         "truncation",
       ].sort(),
     );

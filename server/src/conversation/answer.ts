@@ -6,7 +6,7 @@ import type { Signature } from "./conversation.ts";
  * them; a wire writes each for its client at once. The last one of every complete answer is `finish`.
  */
 export type AnswerEvent =
-  | { readonly kind: "text"; readonly text: string }
+  | { readonly kind: "text"; readonly text: string; readonly logprobs?: readonly TokenLogprob[] }
   | { readonly kind: "refusal"; readonly text: string }
   /**
    * A piece of a thought. `isNeededByCalls`: the provider may refuse the calls that follow unless the thought comes back with them. It
@@ -48,6 +48,17 @@ export type AnswerEvent =
       /** `null`: the upstream has reported none. */
       readonly usage: Usage | null;
     };
+
+/** A token with the logarithm of its probability. */
+export type Logprob = {
+  readonly token: string;
+  readonly logprob: number;
+  /** Those of the token in UTF-8. A token may be a part of a character. */
+  readonly bytes: readonly number[];
+};
+
+/** A token of an answer, with the most probable ones in its place. OpenAI's formats have it in this form. */
+export type TokenLogprob = Logprob & { readonly top_logprobs: readonly Logprob[] };
 
 /** What a piece from the upstream contains. */
 export interface AnswerPiece {

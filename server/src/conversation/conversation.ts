@@ -19,6 +19,8 @@ export interface Conversation {
   readonly frequencyPenalty: number | null;
   readonly seed: number | null;
   readonly stop: readonly string[];
+  /** How many of the most probable tokens the answer is to have beside each of its own, with their probabilities. `null`: it is to have no probabilities. */
+  readonly logprobs: number | null;
   readonly format: OutputFormat | null;
   /** What the answer is to consist of, where that is not text alone. Empty: the model decides. */
   readonly modalities: readonly OutputModality[];
@@ -57,6 +59,7 @@ export const EMPTY_CONVERSATION: Conversation = {
   frequencyPenalty: null,
   seed: null,
   stop: [],
+  logprobs: null,
   format: null,
   modalities: [],
   imageConfig: null,

@@ -7,6 +7,9 @@ import type { ControlEvents } from "./wire.ts";
 /** The value of `include` by which a client asks for encrypted reasoning. */
 export const ENCRYPTED_REASONING = "reasoning.encrypted_content";
 
+/** That by which a client asks for the probabilities of the answer's tokens. */
+export const TEXT_LOGPROBS = "message.output_text.logprobs";
+
 /**
  * The codes of a failed response. Codex ends its turn at `context_length_exceeded`, `insufficient_quota` and `invalid_prompt`, waits
  * at `rate_limit_exceeded` and `server_is_overloaded`, and tries all others again.

@@ -1,4 +1,4 @@
-import { type JsonObject, parseJsonObject } from "./json.ts";
+import { type Json, type JsonObject, parseJsonObject } from "./json.ts";
 
 /** A number of this many characters may be one that JavaScript can't hold, and so may one with a large exponent, such as `1e400`. */
 const LONG_LENGTH = 16;
@@ -25,6 +25,13 @@ export function parseExact(json: string): JsonObject | null {
 /** Whether {@link parseExact} may differ from an ordinary parse. */
 export function mayHaveLongNumber(json: string): boolean {
   return LONG.test(json);
+}
+
+/** The number that a value of {@link parseExact} stands for, as JavaScript can hold it; `null` for anything else. */
+export function heldNumber(value: Json | undefined): number | null {
+  if (typeof value === "number") return value;
+  const isKept = typeof value === "string" && mark !== null && value.startsWith(mark);
+  return isKept ? Number(value.slice(mark?.length)) : null;
 }
 
 /** JSON with the numbers that {@link parseExact} has kept as they were written. */

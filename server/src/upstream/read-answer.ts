@@ -1,4 +1,4 @@
-import type { AnswerEvent, AnswerPiece, FinishReason } from "../conversation/answer.ts";
+import type { AnswerEvent, AnswerPiece, FinishReason, TokenLogprob } from "../conversation/answer.ts";
 import type { Signature } from "../conversation/conversation.ts";
 import { isJsonObject, type Json } from "../json/json.ts";
 import type { Usage } from "../tokens/token-estimate.ts";
@@ -92,9 +92,9 @@ export abstract class AnswerReader {
     }
   }
 
-  protected foundText(text: string): void {
+  protected foundText(text: string, logprobs?: readonly TokenLogprob[]): void {
     if (text === "") return;
-    if (this.answerTool === null) this.found({ kind: "text", text });
+    if (this.answerTool === null) this.found({ kind: "text", text, ...(logprobs && { logprobs }) });
     else this.#heldBack += text;
   }
 
@@ -191,9 +191,22 @@ function keptCharacters({ events }: AnswerPiece): number {
     if ("text" in event) characters += event.text.length;
     else if (event.kind === "call") characters += event.id.length + event.name.length;
     else if (event.kind === "image") characters += event.data.length;
+    if (event.kind === "text") characters += charactersOf(event.logprobs ?? []);
     const fields = "signature" in event ? event.signature?.fields : undefined;
     if (fields !== undefined) for (const value of Object.values(fields)) characters += value.length;
   }
+  return characters;
+}
+
+/** The characters that a probability takes in a client's format, and each of its bytes. */
+const LOGPROB_CHARACTERS = 64;
+const BYTE_CHARACTERS = 4;
+
+function charactersOf(logprobs: readonly TokenLogprob[]): number {
+  let characters = 0;
+  for (const own of logprobs)
+    for (const { bytes } of [own, ...own.top_logprobs])
+      characters += LOGPROB_CHARACTERS + bytes.length * BYTE_CHARACTERS;
   return characters;
 }
 

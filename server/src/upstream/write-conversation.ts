@@ -32,6 +32,8 @@ export interface ConversationLimits {
   readonly maxTemperature: number;
   /** Whether a request can limit it to one call at a time. */
   readonly hasOneCallAtATime: boolean;
+  /** Whether its answers can have the probabilities of their tokens. */
+  readonly hasLogprobs: boolean;
   /** Whether its request has a place for the name of a file. */
   readonly hasFilename: (file: FilePart) => boolean;
 }
@@ -122,13 +124,14 @@ function detailOf(part: UserPart): readonly string[] {
 }
 
 function withoutEquivalent(
-  { verbosity, serviceTier, parallelToolCalls, tools }: Conversation,
-  { hasOneCallAtATime }: ConversationLimits,
+  { verbosity, serviceTier, parallelToolCalls, tools, logprobs }: Conversation,
+  { hasOneCallAtATime, hasLogprobs }: ConversationLimits,
 ): readonly (keyof Conversation)[] {
   const fields: (keyof Conversation)[] = [];
   if (verbosity !== null && verbosity !== "medium") fields.push("verbosity");
   if (!isUsualTier(serviceTier)) fields.push("serviceTier");
   if (parallelToolCalls === false && tools.length > 0 && !hasOneCallAtATime) fields.push("parallelToolCalls");
+  if (logprobs !== null && !hasLogprobs) fields.push("logprobs");
   return fields;
 }
 

@@ -26,6 +26,7 @@ const LIMITS: ConversationLimits = {
   unsupported: ["seed", "presencePenalty", "frequencyPenalty", "modalities", "imageConfig"],
   maxTemperature: 1,
   hasOneCallAtATime: true,
+  hasLogprobs: false,
   hasFilename: (file) => !isImage(file),
 };
 const STRICT_TOOLS = "structured-outputs-2025-11-13";

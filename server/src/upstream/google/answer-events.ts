@@ -1,4 +1,4 @@
-import type { FinishReason } from "../../conversation/answer.ts";
+import type { FinishReason, TokenLogprob } from "../../conversation/answer.ts";
 import type { Signature } from "../../conversation/conversation.ts";
 import { Failure } from "../../errors/failure.ts";
 import { parseExact } from "../../json/exact-numbers.ts";
@@ -8,6 +8,7 @@ import { UpstreamRefused } from "../dialect.ts";
 import { AnswerReader, callIdOf, callInputText, callNameOf, incompleteAnswer } from "../read-answer.ts";
 import { jsonText, malformedResponse, PROVIDER_FAILED, refusalOf, refusedStatus } from "../refusal.ts";
 import { totalUsage } from "../usage-counts.ts";
+import { logprobsOf } from "./logprobs.ts";
 import { GOOGLE_SIGNATURE } from "./prompt.ts";
 import { readContentUsage } from "./usage.ts";
 
@@ -38,6 +39,8 @@ export class ContentReader extends AnswerReader {
   #token: string | null = null;
   #isBlocked = false;
   #metadata: Json | undefined;
+  /** The probabilities of the tokens of a piece, until its first text was found. */
+  #logprobs: readonly TokenLogprob[] | undefined;
   /** The usage of the requests before this one. */
   readonly #usages: (Usage | null)[] = [];
 
@@ -64,6 +67,7 @@ export class ContentReader extends AnswerReader {
     this.#isBlocked ||= isJsonObject(promptFeedback) && isBlocking(promptFeedback.blockReason);
     const candidate = candidateIn(candidates);
     if (candidate === null || this.#isBlocked) return;
+    this.#logprobs = logprobsOf(candidate.logprobsResult);
     for (const part of partsOf(candidate.content)) {
       this.#part(part);
       if (this.#hasWholeParts) this.endThought();
@@ -113,7 +117,9 @@ export class ContentReader extends AnswerReader {
       if (signature !== null) this.endThought(signature);
     } else if (text !== "") {
       this.endThought();
-      this.foundText(text);
+      // They are of all parts of the piece together.
+      this.foundText(text, this.#logprobs);
+      this.#logprobs = undefined;
     }
   }
 

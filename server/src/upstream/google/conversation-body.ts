@@ -23,6 +23,7 @@ const LIMITS: ConversationLimits = {
   unsupported: ["presencePenalty", "frequencyPenalty"],
   maxTemperature: 2,
   hasOneCallAtATime: false,
+  hasLogprobs: true,
   hasFilename: () => false,
 };
 
@@ -48,6 +49,8 @@ export function contentBodyOf({ conversation, upstreamModel, maxTokens }: Conver
       topK: given(conversation.topK),
       seed: given(conversation.seed),
       stopSequences: givenList(conversation.stop),
+      responseLogprobs: conversation.logprobs === null ? undefined : true,
+      logprobs: conversation.logprobs === 0 ? undefined : given(conversation.logprobs),
       ...format,
       responseModalities: givenList(conversation.modalities.map((modality) => modality.toUpperCase())),
       imageConfig: imageConfigOf(conversation),

@@ -3,6 +3,7 @@ import type { Signature } from "../../conversation/conversation.ts";
 import { parseExact } from "../../json/exact-numbers.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../json/json.ts";
 import type { Usage } from "../../tokens/token-estimate.ts";
+import { logprobsIn } from "../logprobs.ts";
 import { readResponsesUsage, readResponsesUsageSoFar } from "../openai/usage.ts";
 import { AnswerReader, callIdOf, callInputText, callNameOf, incompleteAnswer } from "../read-answer.ts";
 import { malformedResponse } from "../refusal.ts";
@@ -73,7 +74,7 @@ export class ResponseReader extends AnswerReader {
         if (isJsonObject(item) && item.type === "function_call") this.#beginCall(item, index);
         break;
       case "response.output_text.delta":
-        this.#piece("text", delta, index);
+        this.#text(delta, event.logprobs, index);
         break;
       case "response.refusal.delta":
         this.#piece("refusal", delta, index);
@@ -148,7 +149,13 @@ export class ResponseReader extends AnswerReader {
     this.finish(status === "incomplete" ? cutOff : complete, null, readResponsesUsage(usage));
   }
 
-  #piece(kind: "text" | "refusal" | "reasoning", text: Json | undefined, index: number): void {
+  #text(text: Json | undefined, logprobs: Json | undefined, index: number): void {
+    if (typeof text !== "string" || text === "") return;
+    this.#begun.add(index);
+    this.foundText(text, logprobsIn(logprobs));
+  }
+
+  #piece(kind: "refusal" | "reasoning", text: Json | undefined, index: number): void {
     if (typeof text !== "string" || text === "") return;
     this.#begun.add(index);
     if (kind === "refusal") this.#hasRefused = true;
@@ -173,7 +180,7 @@ export class ResponseReader extends AnswerReader {
   #message({ content }: JsonObject, index: number): void {
     for (const part of Array.isArray(content) ? content : []) {
       if (!isJsonObject(part)) continue;
-      this.#piece("text", part.text, index);
+      this.#text(part.text, part.logprobs, index);
       this.#piece("refusal", part.refusal, index);
     }
   }

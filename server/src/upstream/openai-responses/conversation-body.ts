@@ -11,7 +11,7 @@ import {
   type UserPart,
 } from "../../conversation/conversation.ts";
 import { urlOf } from "../../conversation/media.ts";
-import { ENCRYPTED_REASONING } from "../../conversation/response-format.ts";
+import { ENCRYPTED_REASONING, TEXT_LOGPROBS } from "../../conversation/response-format.ts";
 import type { JsonObject } from "../../json/json.ts";
 import type { ConversationCall } from "../dialect.ts";
 import { identifierWithin } from "../identifiers.ts";
@@ -59,11 +59,15 @@ export function responsesBodyOf(call: ConversationCall, asksForReasoning: boolea
     input: conversation.turns.flatMap((turn) => itemsOf(turn, calls)),
     // The client's format keeps the history itself, thoughts included.
     store: false,
-    include: asksForReasoning ? [ENCRYPTED_REASONING] : undefined,
+    include: givenList([
+      ...(asksForReasoning ? [ENCRYPTED_REASONING] : []),
+      ...(conversation.logprobs === null ? [] : [TEXT_LOGPROBS]),
+    ]),
     stream: stream || undefined,
     max_output_tokens: given(answerTokens(call.upstream, conversation.maxTokens ?? maxTokens)),
     temperature: given(conversation.temperature),
     top_p: given(conversation.topP),
+    top_logprobs: conversation.logprobs === 0 ? undefined : given(conversation.logprobs),
     tools: givenList(tools.map(toolOf)),
     tool_choice: hasTools ? toolChoiceOf(conversation.toolChoice) : undefined,
     parallel_tool_calls: hasTools ? given(conversation.parallelToolCalls) : undefined,

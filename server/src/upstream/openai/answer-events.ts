@@ -5,6 +5,7 @@ import { parseExact } from "../../json/exact-numbers.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../json/json.ts";
 import { ObjectEnd } from "../../json/object-end.ts";
 import type { Usage } from "../../tokens/token-estimate.ts";
+import { logprobsIn } from "../logprobs.ts";
 import { AnswerReader, callIdOf, callInputText, callNameOf, incompleteAnswer } from "../read-answer.ts";
 import { jsonText, malformedResponse, refusalOf } from "../refusal.ts";
 import { OPENAI_SIGNATURE, type Thinker, type ThoughtMember, thoughtSignature } from "./conversation-body.ts";
@@ -117,13 +118,13 @@ export class CompletionReader extends AnswerReader {
   /** `delta`: the message, or a piece of it. `isWhole`: it is the message. */
   #readChoice(choice: JsonObject, delta: Json | undefined, isWhole: boolean): void {
     const { stop_reason: stopSequence } = choice;
-    if (isJsonObject(delta)) this.#readDelta(delta, isWhole);
+    if (isJsonObject(delta)) this.#readDelta(delta, isWhole, choice.logprobs);
     this.#reason = finishReasonOf(choice) ?? this.#reason;
     // vLLM and SGLang tell the stop sequence that they have found.
     if (typeof stopSequence === "string") this.#stopSequence = stopSequence;
   }
 
-  #readDelta(delta: JsonObject, isWhole: boolean): void {
+  #readDelta(delta: JsonObject, isWhole: boolean, logprobs: Json | undefined): void {
     const thought = delta.reasoning_content ?? delta.reasoning;
     if (typeof thought === "string" && thought !== "") {
       this.#member = delta.reasoning_content === thought ? "reasoning_content" : "reasoning";
@@ -132,7 +133,7 @@ export class CompletionReader extends AnswerReader {
     const text = textOf(delta.content);
     if (text !== "") {
       this.#endThought();
-      this.foundText(text);
+      this.foundText(text, isJsonObject(logprobs) ? logprobsIn(logprobs.content) : undefined);
     }
     if (typeof delta.refusal === "string" && delta.refusal !== "") {
       this.#endThought();

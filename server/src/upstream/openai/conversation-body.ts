@@ -89,6 +89,8 @@ export function chatBodyOf(
     frequency_penalty: given(conversation.frequencyPenalty),
     seed: given(conversation.seed),
     stop: givenList(conversation.stop),
+    logprobs: conversation.logprobs === null ? undefined : true,
+    top_logprobs: conversation.logprobs === 0 ? undefined : given(conversation.logprobs),
     tools: givenList(conversation.tools.map(toolOf)),
     tool_choice: hasTools ? toolChoiceOf(conversation.toolChoice) : undefined,
     parallel_tool_calls: hasTools ? given(conversation.parallelToolCalls) : undefined,

@@ -55,6 +55,8 @@ const READ = new Set<string>([
   "top_k",
   "stop",
   "seed",
+  "logprobs",
+  "top_logprobs",
   "presence_penalty",
   "frequency_penalty",
   "tools",
@@ -79,8 +81,6 @@ const READ = new Set<string>([
 const NEUTRAL = new Map<string, (value: Json) => boolean>([
   ["n", (value) => value === 1],
   ["modalities", (value) => modalitiesIn(value) !== null],
-  ["logprobs", (value) => value === false],
-  ["top_logprobs", (value) => value === 0],
   ["logit_bias", (value) => isJsonObject(value) && Object.keys(value).length === 0],
   // Clients of OpenRouter ask for the usage, which every answer has, and chat applications send the settings of every server.
   ["usage", (value) => isJsonObject(value) && Object.keys(value).every((name) => name === "include")],
@@ -161,6 +161,7 @@ function readChatConversation(request: JsonBody, signatures: SignatureSealer): C
     frequencyPenalty: numberOf(body.frequency_penalty),
     seed: numberOf(body.seed),
     stop: stopOf(body.stop),
+    logprobs: logprobsOf(body),
     modalities: modalitiesOf(body.modalities),
     imageConfig: imageConfigOf(body.image_config),
     format: formatOf(format, "response_format", described, exact),
@@ -198,6 +199,13 @@ function requireTypes(body: JsonObject): void {
 /** An empty text stops nothing. Forms that were not filled in send it, and other providers refuse it. */
 function stopOf(value: Json | undefined): readonly string[] {
   return (typeof value === "string" ? [value] : textsOf(value)).filter((text) => text !== "");
+}
+
+/** As OpenAI's, the number of probable tokens is refused without the wish for probabilities. */
+function logprobsOf({ logprobs, top_logprobs: top }: JsonObject): number | null {
+  if (logprobs === true) return numberOf(top) ?? 0;
+  if ((numberOf(top) ?? 0) > 0) throw cannot("top_logprobs", "needs logprobs to be true");
+  return null;
 }
 
 /** What an answer is to consist of. Text alone is what every model answers without being asked. */

@@ -1,4 +1,4 @@
-import type { AnswerEvent, FinishReason } from "../../conversation/answer.ts";
+import type { AnswerEvent, FinishReason, TokenLogprob } from "../../conversation/answer.ts";
 import { CallIds } from "../../conversation/call-ids.ts";
 import { CHAT_CONTROL_EVENTS, LAST_CHUNK } from "../../conversation/control-events.ts";
 import type { Signature } from "../../conversation/conversation.ts";
@@ -16,6 +16,8 @@ const FINISH: Readonly<Record<FinishReason, string>> = {
   calls: "tool_calls",
   filter: "content_filter",
 };
+
+const NO_LOGPROBS: readonly TokenLogprob[] = [];
 
 interface Call {
   readonly id: string;
@@ -51,6 +53,7 @@ export class ChatWriter implements AnswerWriter {
   /** Clients match results to calls by their ids, and some upstreams give each call the same one. */
   readonly #callIds = new CallIds();
   readonly #images: JsonObject[] = [];
+  readonly #logprobs: TokenLogprob[] = [];
   #text = "";
   #refusal: string | null = null;
   #reasoning = "";
@@ -72,7 +75,7 @@ export class ChatWriter implements AnswerWriter {
     switch (event.kind) {
       case "text":
         this.#text += event.text;
-        return this.#delta({ content: event.text });
+        return this.#delta({ content: event.text }, event.logprobs);
       case "refusal":
         this.#refusal = (this.#refusal ?? "") + event.text;
         return this.#delta({ refusal: event.text });
@@ -131,7 +134,7 @@ export class ChatWriter implements AnswerWriter {
     return JSON.stringify({
       ...this.#head,
       object: "chat.completion",
-      choices: [{ index: 0, message, logprobs: null, finish_reason: this.#finish }],
+      choices: [{ index: 0, message, logprobs: logprobsMember(this.#logprobs), finish_reason: this.#finish }],
       usage: usage === null ? null : usageOf(usage),
     });
   }
@@ -178,16 +181,24 @@ export class ChatWriter implements AnswerWriter {
     return this.#delta({ tool_calls: [{ index, ...call }], ...beside });
   }
 
-  #delta(delta: JsonObject): string {
+  #delta(delta: JsonObject, logprobs: readonly TokenLogprob[] = NO_LOGPROBS): string {
     const written = this.#hasRole ? delta : { role: "assistant", ...delta };
     this.#hasRole = true;
-    return this.#chunk([{ index: 0, delta: written, logprobs: null, finish_reason: null }]);
+    for (const one of logprobs) this.#logprobs.push(one);
+    return this.#chunk([
+      { index: 0, delta: written, logprobs: logprobsMember(logprobs), finish_reason: null },
+    ]);
   }
 
   #chunk(choices: readonly Json[], usage: JsonObject | null = null): string {
     const usageMember = usage === null ? "" : `,"usage":${JSON.stringify(usage)}`;
     return `${this.#chunkHead}${JSON.stringify(choices)}${usageMember}}\n\n`;
   }
+}
+
+/** The member `logprobs` of a choice. */
+function logprobsMember(logprobs: readonly TokenLogprob[]): JsonObject | null {
+  return logprobs.length === 0 ? null : { content: logprobs, refusal: null };
 }
 
 /** A call as it is so far. */

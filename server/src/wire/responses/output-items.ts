@@ -1,3 +1,4 @@
+import type { TokenLogprob } from "../../conversation/answer.ts";
 import type { CallInputs } from "../../json/call-inputs.ts";
 import type { JsonObject } from "../../json/json.ts";
 import { ObjectEnd } from "../../json/object-end.ts";
@@ -65,6 +66,7 @@ export abstract class OutputItem {
 interface MessagePart {
   readonly kind: "text" | "refusal";
   text: string;
+  readonly logprobs: TokenLogprob[];
 }
 
 /** A message of the model. Its parts follow each other. */
@@ -75,15 +77,15 @@ export class MessageItem extends OutputItem {
     super(place, "msg");
   }
 
-  add(kind: MessagePart["kind"], text: string): string {
+  add(kind: MessagePart["kind"], text: string, logprobs: readonly TokenLogprob[]): string {
     const last = this.#parts.at(-1);
-    if (last?.kind === kind) return this.#delta(last, text);
+    if (last?.kind === kind) return this.#delta(last, text, logprobs);
     const closed = this.endContent();
-    const part: MessagePart = { kind, text: "" };
+    const part: MessagePart = { kind, text: "", logprobs: [] };
     this.position = { ...this.position, content_index: this.#parts.length };
     this.#parts.push(part);
     const added = this.emit("response.content_part.added", { part: partValue(part) });
-    return closed + added + this.#delta(part, text);
+    return closed + added + this.#delta(part, text, logprobs);
   }
 
   value(): JsonObject {
@@ -96,22 +98,23 @@ export class MessageItem extends OutputItem {
     if (part === undefined) return "";
     const done =
       part.kind === "text"
-        ? this.emit("response.output_text.done", { text: part.text, logprobs: [] })
+        ? this.emit("response.output_text.done", { text: part.text, logprobs: part.logprobs })
         : this.emit("response.refusal.done", { refusal: part.text });
     return done + this.emit("response.content_part.done", { part: partValue(part) });
   }
 
-  #delta(part: MessagePart, text: string): string {
+  #delta(part: MessagePart, text: string, logprobs: readonly TokenLogprob[]): string {
     part.text += text;
+    for (const one of logprobs) part.logprobs.push(one);
     return part.kind === "text"
-      ? this.emit("response.output_text.delta", { delta: text, logprobs: [] })
+      ? this.emit("response.output_text.delta", { delta: text, logprobs })
       : this.emit("response.refusal.delta", { delta: text });
   }
 }
 
-function partValue({ kind, text }: MessagePart): JsonObject {
+function partValue({ kind, text, logprobs }: MessagePart): JsonObject {
   return kind === "text"
-    ? { type: "output_text", text, annotations: [], logprobs: [] }
+    ? { type: "output_text", text, annotations: [], logprobs }
     : { type: "refusal", refusal: text };
 }
 

@@ -1,5 +1,9 @@
 import { type Conversation, EMPTY_CONVERSATION, type Turn } from "../../conversation/conversation.ts";
-import { EARLY_RESPONSE_CONTROL_EVENTS, ENCRYPTED_REASONING } from "../../conversation/response-format.ts";
+import {
+  EARLY_RESPONSE_CONTROL_EVENTS,
+  ENCRYPTED_REASONING,
+  TEXT_LOGPROBS,
+} from "../../conversation/response-format.ts";
 import { type SignatureSealer, signatureSealer } from "../../conversation/sealed-signature.ts";
 import type { WireRequest } from "../../conversation/wire.ts";
 import type { Json, JsonObject } from "../../json/json.ts";
@@ -31,8 +35,8 @@ const NAMES: Conversation["names"] = {
   verbosity: "text.verbosity",
 };
 
-/** Codex sends these to every model that it does not know. */
-const OPTIONAL: Conversation["optional"] = ["parallelToolCalls", "verbosity", "serviceTier"];
+/** Codex sends most of these to every model that it does not know. */
+const OPTIONAL: Conversation["optional"] = ["parallelToolCalls", "verbosity", "serviceTier", "logprobs"];
 
 /** Fields that a conversation has, that the service decides about, or that say nothing about the answer. */
 const READ = new Set([
@@ -61,6 +65,7 @@ const READ = new Set([
   "text",
   "tool_choice",
   "tools",
+  "top_logprobs",
   "top_p",
   "user",
 ]);
@@ -68,7 +73,6 @@ const READ = new Set([
 /** Values of other fields that ask for nothing special. */
 const NEUTRAL = new Map<string, (value: Json) => boolean>([
   ["truncation", (value) => value === "disabled"],
-  ["top_logprobs", (value) => value === 0],
 ]);
 
 /** The names that Chat Completions have for fields of this API, each with the API's own name. */
@@ -168,6 +172,7 @@ function readRequest(request: JsonBody, signatures: SignatureSealer, firstOwn: n
     tools: tools.definitions,
     toolChoice,
     maxTokens: numberOf(body.max_output_tokens),
+    logprobs: logprobsOf(body),
     format: items.format === undefined ? ownFormat : items.format,
     // A summary alone does not ask for reasoning.
     reasoning:
@@ -175,12 +180,20 @@ function readRequest(request: JsonBody, signatures: SignatureSealer, firstOwn: n
         ? null
         : { effort, budgetTokens: null, summary: textOf(summary) ?? textOf(former), isOptional: true },
     verbosity: textOf(text.verbosity),
-    names: NAMES,
+    names: { ...NAMES, logprobs: (numberOf(body.top_logprobs) ?? 0) > 0 ? "top_logprobs" : "include" },
     optional: OPTIONAL,
     ignored: [...ignoredFields(body), ...dropped, ...items.ignored],
   };
   return { conversation, tools };
 }
+
+/** Probabilities of tokens are asked for by `include`, or by the number of probable ones. */
+function logprobsOf({ include, top_logprobs: top }: JsonObject): number | null {
+  const count = numberOf(top) ?? 0;
+  return count > 0 || arrayOf(include).includes(TEXT_LOGPROBS) ? count : null;
+}
+
+const INCLUDED = new Set<Json>([ENCRYPTED_REASONING, TEXT_LOGPROBS]);
 
 function turnOf(role: "system" | "user", text: Json | undefined, at: string): Turn[] {
   return typeof text === "string" ? [{ role, parts: [textPart(text, at)] }] : [];
@@ -189,7 +202,7 @@ function turnOf(role: "system" | "user", text: Json | undefined, at: string): Tu
 /** Fields without equivalent elsewhere. None of them changes what the model is asked. */
 function ignoredFields(body: JsonObject): readonly string[] {
   const names = otherFieldsOf(body, READ, NEUTRAL).map(([name]) => name);
-  const hasOther = arrayOf(body.include).some((value) => value !== ENCRYPTED_REASONING);
+  const hasOther = arrayOf(body.include).some((value) => !INCLUDED.has(value));
   return [
     ...names,
     ...(hasOther ? ["include"] : []),

@@ -1,4 +1,4 @@
-import type { AnswerEvent, FinishReason } from "../../conversation/answer.ts";
+import type { AnswerEvent, FinishReason, TokenLogprob } from "../../conversation/answer.ts";
 import type { Signature } from "../../conversation/conversation.ts";
 import {
   asksForEncrypted,
@@ -42,6 +42,8 @@ export interface ResponsesWriterParts {
   readonly isStreamed: boolean;
   readonly signatures: SignatureSealer;
 }
+
+const NO_LOGPROBS: readonly TokenLogprob[] = [];
 
 const INCOMPLETE: Readonly<Partial<Record<FinishReason, string>>> = {
   length: "max_output_tokens",
@@ -87,8 +89,9 @@ export class ResponsesWriter implements AnswerWriter {
   write(event: AnswerEvent): string {
     switch (event.kind) {
       case "text":
+        return this.#writeMessage("text", event.text, event.logprobs);
       case "refusal":
-        return this.#writeMessage(event.kind, event.text);
+        return this.#writeMessage("refusal", event.text);
       case "reasoning":
         return this.#writeReasoning(event.text);
       case "reasoning-end":
@@ -138,11 +141,11 @@ export class ResponsesWriter implements AnswerWriter {
     return this.#reason in INCOMPLETE ? "incomplete" : "completed";
   }
 
-  #writeMessage(kind: "text" | "refusal", text: string): string {
+  #writeMessage(kind: "text" | "refusal", text: string, logprobs = NO_LOGPROBS): string {
     if (text === "") return "";
-    if (this.#said instanceof MessageItem) return this.#said.add(kind, text);
+    if (this.#said instanceof MessageItem) return this.#said.add(kind, text, logprobs);
     const { item, events } = this.#begin((place) => new MessageItem(place));
-    return events + item.add(kind, text);
+    return events + item.add(kind, text, logprobs);
   }
 
   #writeReasoning(text: string): string {
