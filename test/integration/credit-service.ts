@@ -119,6 +119,7 @@ function catalogAt(baseUrl: string) {
       { id: "acme/parts", prices: PRICES_OF_PARTS, routes },
       // The longest answer to one request costs more than the database can store.
       { id: "acme/dear", prices: { inputUsdPerMTok: 0, outputUsdPerMTok: 99_999_999 }, routes },
+      { id: "acme/images", prices: { inputUsdPerMTok: 0, outputUsdPerMTok: 0, imageUsd: "0.01" }, routes },
       { id: "acme/free", routes },
     ],
   };

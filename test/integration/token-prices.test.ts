@@ -181,6 +181,32 @@ describe("tokens with a price of their own", () => {
   });
 });
 
+describe("images with a price of their own", () => {
+  it("are charged for if the model gets them, and not if they are left out for it", async () => {
+    const owner = await credit.ownerWith(1_000_000_000n);
+    credit.setAnswer(answerWithUsage(usageWith({}, {})));
+    const shown = { type: "input_image", image_url: "data:image/png;base64,iVBORw0KGgo=" };
+    const input = [
+      { role: "user", content: [shown, { type: "input_text", text: "Another one." }] },
+      { type: "image_generation_call", id: "ig_1", status: "completed", result: "iVBORw0KGgo=" },
+      { role: "user", content: "And?" },
+    ];
+    for (const stream of [false, true]) {
+      const response = await fetch(`${credit.baseUrl}/v1/responses`, {
+        method: "POST",
+        headers: { authorization: `Bearer ${owner.key}`, "content-type": "application/json" },
+        body: JSON.stringify({ model: "acme/images", input, stream, store: false }),
+      });
+      expect([response.status, response.headers.get("ostiary-ignored-fields")]).toEqual([200, "input.1"]);
+      await response.arrayBuffer();
+    }
+    const cost = { costNanoUsd: 10_000_000n };
+    expect((await owner.trpc.audit.list.query()).entries).toMatchObject([cost, cost]);
+    expect(await balanceOf(owner)).toBe(1_000_000_000n - 20_000_000n);
+    await credit.reconcile();
+  });
+});
+
 describe("the hold of a request to a model with such prices", () => {
   const BODY = JSON.stringify({
     model: "acme/parts",

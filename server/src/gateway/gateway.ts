@@ -16,6 +16,7 @@ import {
   type WireAnswer,
 } from "../upstream/dialect.ts";
 import { TransportError } from "../upstream/transport.ts";
+import { imagesSent } from "../upstream/write-conversation.ts";
 import { withFirstItem } from "./primed-stream.ts";
 import { RetryBudget } from "./retry-budget.ts";
 import { shuffleByWeight } from "./route-order.ts";
@@ -338,7 +339,8 @@ async function answerTranslated(
   const call = { upstream, upstreamModel, publicModel, signal, memory, conversation, stream, maxTokens };
   const { events, ignored } = await dialect.converse(call);
   const answer = { events, ignored: [...conversation.ignored, ...ignored] };
-  return await translated(answer, { request, head: head(), estimate });
+  const images = imagesSent(conversation, ignored);
+  return await translated(answer, { request, head: head(), estimate, images });
 }
 
 /**

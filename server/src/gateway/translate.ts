@@ -10,12 +10,14 @@ export interface Translation {
   readonly head: AnswerHead;
   /** Counts the tokens of a request whose upstream does not. */
   readonly estimate: (produced: TextTally) => Promise<Usage>;
+  /** The number of the request's images that the upstream got. Absent: all. */
+  readonly images?: number;
 }
 
 /** Writes an upstream's answer in the format of its client. A stream is written event by event. */
 export async function translated(
   answer: ConversationAnswer,
-  { request, head, estimate }: Translation,
+  { request, head, estimate, images }: Translation,
 ): Promise<WireAnswer> {
   const writer = await request.writer(head);
   const tracker = new AnswerTracker(writer);
@@ -30,6 +32,7 @@ export async function translated(
       usageSoFar: () => tracker.usageSoFar,
       produced: () => tracker.produced,
       ignored: () => answer.ignored,
+      ...(images === undefined ? {} : { images }),
       ...(stored && { stored }),
     };
   }
@@ -43,6 +46,7 @@ export async function translated(
     usage,
     produced: () => produced,
     ignored: answer.ignored,
+    ...(images === undefined ? {} : { images }),
     ...(stored && writtenUsage !== null && { stored: () => stored(writtenUsage) }),
   };
 }

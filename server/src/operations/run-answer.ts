@@ -124,9 +124,12 @@ function factsOfAnswer(
   { answer, upstream }: Routed<WireAnswer>,
   { costBasis, estimate, timeToFirstTokenMs }: AnswerParts,
 ): FactsOf {
+  // Images that were left out are not paid for.
+  const isPartlySent = answer.images !== undefined && answer.images < costBasis.images;
+  const paidBasis = isPartlySent ? { ...costBasis, images: answer.images } : costBasis;
   const factsWith = (usage: Usage, usageSource: UsageSource): FoundFacts => {
     // Fields are listed by name, because spreading objects costs more CPU time.
-    const { costNanoUsd, countedTokens, implausibleNanoUsd } = chargeFor(costBasis, usage);
+    const { costNanoUsd, countedTokens, implausibleNanoUsd } = chargeFor(paidBasis, usage);
     return {
       model: costBasis.model.id,
       upstream,

@@ -137,6 +137,8 @@ export interface WholeAnswer {
   readonly produced: () => TextTally;
   /** Fields of the request that were ignored, which was known too late to refuse them. */
   readonly ignored: readonly string[];
+  /** The number of the request's images that the upstream got. Absent: all. */
+  readonly images?: number;
   /** The answer as the service stores it, in JSON; absent where that is the body. */
   readonly stored?: () => string;
   /** Members of the body that tell an estimated usage, for wires whose clients need one. */
@@ -164,6 +166,8 @@ export interface StreamedAnswer {
   readonly produced: () => TextTally;
   /** The ignored fields, as of a whole answer. They are known once the first event has been received. */
   readonly ignored: () => readonly string[];
+  /** As {@link WholeAnswer.images}. */
+  readonly images?: number;
   /** The answer as the service stores it, in JSON; absent for wires whose answers are not stored. Asked for after the events. */
   readonly stored?: (usage: Usage) => string;
 }

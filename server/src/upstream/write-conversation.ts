@@ -94,6 +94,13 @@ export function producedImagesIn({ turns }: Conversation): readonly string[] {
   );
 }
 
+/** The number of images of a conversation that a provider gets. @param ignored What is left out for it. */
+export function imagesSent(conversation: Conversation, ignored: readonly string[]): number {
+  const left = new Set(ignored);
+  const shown = mediaIn(conversation).filter(({ kind }) => kind === "image");
+  return shown.length + producedImagesIn(conversation).filter((at) => !left.has(at)).length;
+}
+
 /** The places of the names of files that have one. @param isLeftOut Whether the name of a file counts. */
 export function filenamesIn(
   conversation: Conversation,
