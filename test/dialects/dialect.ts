@@ -133,7 +133,7 @@ export async function chat(
       maxTokens,
       estimate: () => Promise.reject(new Error("chat completions need no usage")),
     },
-    () => ({ id: "0", created: 1_000, model: "acme/chat" }),
+    () => ({ id: "0", created: 1_000, now: () => 1_002, model: "acme/chat" }),
   );
 }
 
@@ -161,7 +161,7 @@ export async function respond(upstream: Upstream, model: string, request: object
       maxTokens: null,
       estimate: () => Promise.reject(new Error("the upstream tells its usage")),
     },
-    () => ({ id: "0".repeat(32), created: 1_000, model: "acme/chat" }),
+    () => ({ id: "0".repeat(32), created: 1_000, now: () => 1_002, model: "acme/chat" }),
   );
 }
 
@@ -191,7 +191,7 @@ export async function messages(
     dialect,
     { upstream, upstreamModel: model, publicModel: "acme/chat", signal },
     { request: asked, maxTokens: null, estimate: (produced) => estimator.usageOf({}, produced) },
-    () => ({ id: "0", created: 1_000, model: "acme/chat" }),
+    () => ({ id: "0", created: 1_000, now: () => 1_002, model: "acme/chat" }),
   );
 }
 

@@ -13,7 +13,7 @@ it.each(["hidden", "omitted"] as const)(
   "A stream's thoughts that are %s take no memory, unless the provider wants them back",
   (thoughts) => {
     const writer = new MessagesWriter(
-      { id: "0", created: 1_000, model: "acme/chat" },
+      { id: "0", created: 1_000, now: () => 1_002, model: "acme/chat" },
       {
         estimate: { promptTokens: 0, completionTokens: 0, cachedTokens: 0 },
         thoughts,

@@ -44,6 +44,8 @@ export interface AnswerHead {
   readonly id: string;
   /** Unix seconds. */
   readonly created: number;
+  /** The present time in Unix seconds. */
+  readonly now: () => number;
   /** The id of the model in the catalog. */
   readonly model: string;
 }

@@ -150,7 +150,8 @@ export class Gateway {
 
   #head({ id: model }: CatalogModel): AnswerHead {
     const id = crypto.randomUUID().replaceAll("-", "");
-    return { id, created: Math.floor(this.#parts.now().getTime() / 1_000), model };
+    const now = () => Math.floor(this.#parts.now().getTime() / 1_000);
+    return { id, created: now(), now, model };
   }
 
   /** The health of each upstream of the catalog. */

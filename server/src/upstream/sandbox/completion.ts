@@ -48,7 +48,8 @@ export function wholeCompletion(answers: readonly Answer[], options: CompletionO
   const usage = options.withUsage
     ? usageOf(options.promptTokens, completionTokens, tokensOfThoughts(answers))
     : undefined;
-  return { ...options.head, object: "chat.completion", choices, usage };
+  // OpenRouter's libraries refuse a whole answer without the fingerprint.
+  return { ...options.head, object: "chat.completion", system_fingerprint: null, choices, usage };
 }
 
 function wholeText(pieces: TextPieces) {

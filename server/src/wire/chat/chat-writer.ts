@@ -134,6 +134,8 @@ export class ChatWriter implements AnswerWriter {
     return JSON.stringify({
       ...this.#head,
       object: "chat.completion",
+      // OpenRouter's libraries refuse a whole answer without it.
+      system_fingerprint: null,
       choices: [{ index: 0, message, logprobs: logprobsMember(this.#logprobs), finish_reason: this.#finish }],
       usage: usage === null ? null : usageOf(usage),
     });

@@ -73,6 +73,8 @@ const READ = new Set([
 /** Values of other fields that ask for nothing special. */
 const NEUTRAL = new Map<string, (value: Json) => boolean>([
   ["truncation", (value) => value === "disabled"],
+  ["frequency_penalty", (value) => value === 0],
+  ["presence_penalty", (value) => value === 0],
 ]);
 
 /** The names that Chat Completions have for fields of this API, each with the API's own name. */

@@ -14,10 +14,10 @@ import type { AnswerHead, AnswerWriter } from "../../conversation/wire.ts";
 import type { Failure } from "../../errors/failure.ts";
 import { CallInputs } from "../../json/call-inputs.ts";
 import { exactJson } from "../../json/exact-numbers.ts";
-import type { JsonObject } from "../../json/json.ts";
+import { isJsonObject, type Json, type JsonObject } from "../../json/json.ts";
 import type { JsonBody } from "../../json/json-body.ts";
 import type { Usage } from "../../tokens/token-estimate.ts";
-import { objectOf } from "../members.ts";
+import { arrayOf, objectOf } from "../members.ts";
 import type { ClientTools } from "./client-tools.ts";
 import {
   type CallItem,
@@ -72,6 +72,8 @@ export class ResponsesWriter implements AnswerWriter {
   #said: MessageItem | ReasoningItem | null = null;
   #sequence = 0;
   #reason: FinishReason = "stop";
+  /** Unix seconds; `null`: it is not complete. */
+  #completedAt: number | null = null;
 
   constructor(parts: ResponsesWriterParts) {
     this.#parts = parts;
@@ -106,6 +108,7 @@ export class ResponsesWriter implements AnswerWriter {
         return this.#endCall(event.call, event.signature);
       case "finish":
         this.#reason = event.reason;
+        this.#completedAt = this.#ending === "completed" ? this.#parts.head.now() : null;
         return this.#closeAll(this.#ending);
     }
   }
@@ -250,6 +253,7 @@ export class ResponsesWriter implements AnswerWriter {
     const reason = INCOMPLETE[this.#reason];
     return {
       ...this.#state(this.#ending),
+      completed_at: this.#completedAt,
       incomplete_details: reason === undefined ? null : { reason },
       usage: usage === null ? null : responseUsageOf(usage),
     };
@@ -262,6 +266,7 @@ export class ResponsesWriter implements AnswerWriter {
       id: `resp_${head.id}`,
       object: "response",
       created_at: head.created,
+      completed_at: null,
       status,
       error: null,
       incomplete_details: null,
@@ -290,12 +295,24 @@ export class ResponsesWriter implements AnswerWriter {
   }
 }
 
+/** The members of a function that a response repeats. Clients of the Open Responses specification refuse one without them. */
+const NO_FUNCTION_MEMBERS = { description: null, parameters: null, strict: null };
+
+function repeatedTools(tools: Json | undefined): readonly Json[] {
+  return arrayOf(tools).map((tool) =>
+    isJsonObject(tool) && tool.type === "function" ? { ...NO_FUNCTION_MEMBERS, ...tool } : tool,
+  );
+}
+
 /** The members of a response that repeat its request, or the default of what was not asked for. */
 function repeatedFields(request: JsonBody): JsonObject {
   const body = request.value;
   const text = objectOf(request.exact("text"));
   return {
     background: false,
+    // The specification of Open Responses has them. Requests of OpenAI's API do not.
+    frequency_penalty: 0,
+    presence_penalty: 0,
     instructions: body.instructions ?? null,
     max_output_tokens: body.max_output_tokens ?? null,
     max_tool_calls: body.max_tool_calls ?? null,
@@ -308,7 +325,7 @@ function repeatedFields(request: JsonBody): JsonObject {
     temperature: body.temperature ?? 1,
     text: { ...text, format: text.format ?? { type: "text" }, verbosity: text.verbosity ?? "medium" },
     tool_choice: body.tool_choice ?? "auto",
-    tools: request.exact("tools") ?? [],
+    tools: repeatedTools(request.exact("tools")),
     top_logprobs: body.top_logprobs ?? 0,
     top_p: body.top_p ?? 1,
     truncation: body.truncation ?? "disabled",
