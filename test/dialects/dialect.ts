@@ -369,6 +369,14 @@ export const NEUTRAL: readonly object[] = [
   // Of clients of OpenRouter, such as LiteLLM, and of chat applications that send the settings of every server.
   { usage: { include: true }, transforms: [], plugins: [] },
   { repetition_penalty: 1, min_p: 0, top_a: 0 },
+  {
+    safe_prompt: false,
+    messages: [
+      { role: "user", content: "Hi" },
+      { role: "assistant", content: "Yes?", prefix: false },
+      { role: "user", content: "So?" },
+    ],
+  },
   { user: "u-1", metadata: { a: "b" }, store: false, safety_identifier: "s" },
   {
     prompt_cache_key: "k",

@@ -105,7 +105,8 @@ function requireKnown(message: JsonObject, at: string): void {
   const known = MEMBERS.get(message.role);
   if (known === undefined) return;
   for (const [name, value] of Object.entries(message)) {
-    if (value === null || value === undefined) continue;
+    // Mistral's libraries send `prefix: false` with what the model has said.
+    if (value === null || value === undefined || value === false) continue;
     if (!known.includes(name)) {
       throw cannot(`${at}.${name}`, "is not supported by this model's provider; remove it");
     }

@@ -89,6 +89,8 @@ const NEUTRAL = new Map<string, (value: Json) => boolean>([
   ["repetition_penalty", (value) => value === 1],
   ["min_p", (value) => value === 0],
   ["top_a", (value) => value === 0],
+  // Mistral's libraries, and LangChain's for its models, send it with every request.
+  ["safe_prompt", (value) => value === false],
 ]);
 
 /** Fields that clients send to every model: LangChain and LlamaIndex allow only one call where they ask for an object. */
