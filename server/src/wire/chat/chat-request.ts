@@ -89,7 +89,7 @@ const NEUTRAL = new Map<string, (value: Json) => boolean>([
   ["repetition_penalty", (value) => value === 1],
   ["min_p", (value) => value === 0],
   ["top_a", (value) => value === 0],
-  // Mistral's libraries, and LangChain's for its models, send it with every request.
+  // Earlier versions of Mistral's libraries send it with every request.
   ["safe_prompt", (value) => value === false],
 ]);
 
