@@ -104,6 +104,15 @@ describe("a service that listens on its own machine only", () => {
   );
 });
 
+describe("a request whose host no address can have", () => {
+  it.each(["256.1.1.1", "1.2.3.4.5", "4294967296", "a.1", "xn--a"])("is refused: %s", async (host) => {
+    for (const path of ["/", "/healthz", "/trpc/service.info"]) {
+      expect(await statusAt(host, path), path).toBe(400);
+    }
+    expect(await statusAt(host, "/trpc/auth.signIn", "{}")).toBe(400);
+  });
+});
+
 describe("the dashboard in development", () => {
   it("signs its user up from the pages that Vite serves", async () => {
     vi.stubEnv("OSTIARY_DEV_SERVICE", service.baseUrl);

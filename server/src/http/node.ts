@@ -223,6 +223,8 @@ type Route = (request: IncomingMessage, response: ServerResponse, awaitsContinue
 function routerOf(served: Served, resting: RestingConnections, takeAdmitted: () => boolean): Route {
   const web = getRequestListener(
     (request, env) => {
+      // The adapter parses no host that looks like one, such as `256.1.1.1` or `xn--a`, which no URL can have.
+      if (!URL.canParse(request.url)) return invalidTargetAnswer(served.newRequestId());
       const incoming = "incoming" in env ? env.incoming : null;
       return served.web(request, incoming?.socket?.remoteAddress ?? "");
     },
