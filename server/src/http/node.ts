@@ -253,6 +253,7 @@ function routerOf(served: Served, resting: RestingConnections, takeAdmitted: () 
       refuse(response, new Failure("invalid_request", message), served.newRequestId());
       return;
     }
+    if (isFramedByOtherVersion(request)) response.shouldKeepAlive = false;
     const target = originForm(request.url ?? "/");
     request.url = target;
     if (served.requests !== null && isExchanged(served, request)) {
@@ -263,6 +264,14 @@ function routerOf(served: Served, resting: RestingConnections, takeAdmitted: () 
     if (awaitsContinue) response.writeContinue();
     void web(request, response);
   };
+}
+
+/**
+ * Whether a request has `Transfer-Encoding`, which its version of HTTP does not know. A proxy in front may have found another end of the request, and may
+ * take what follows for a part of it, so the connection must not serve a further request (RFC 9112, section 6.1).
+ */
+function isFramedByOtherVersion({ httpVersion, rawHeaders }: IncomingMessage): boolean {
+  return httpVersion !== "1.1" && valuesOf(rawHeaders, "transfer-encoding").length > 0;
 }
 
 /** Whether {@link Served.requests} answer a request, and not {@link Served.web}. */
