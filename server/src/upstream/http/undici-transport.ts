@@ -1,10 +1,12 @@
 /// <reference path="./undici-parts.d.ts" />
 // The parts of undici are imported one by one: the whole package includes fetch, WebSocket and caches, and takes as long to load as all other code
 // for upstreams.
+import type { LookupFunction } from "node:net";
 import errors from "undici/lib/core/errors.js";
 import Agent from "undici/lib/dispatcher/agent.js";
 import type { RequestSignal } from "../../errors/request-signal.ts";
 import { SharedTimeouts } from "../../errors/shared-timeouts.ts";
+import { sharedLookup } from "../../networks/shared-lookup.ts";
 import {
   type Transport,
   TransportError,
@@ -32,6 +34,11 @@ export class UndiciTransport implements Transport {
   readonly #totals = new Map<number, SharedTimeouts>();
   /** Parsed URLs. There are few: the catalog names the upstreams. */
   readonly #targets = new Map<string, Target>();
+  readonly #lookup: LookupFunction;
+
+  constructor({ lookup = sharedLookup() }: { readonly lookup?: LookupFunction } = {}) {
+    this.#lookup = lookup;
+  }
 
   send({
     url,
@@ -93,7 +100,8 @@ export class UndiciTransport implements Transport {
   #agentFor(connectMs: number): Agent {
     let agent = this.#agents.get(connectMs);
     if (agent === undefined) {
-      agent = new Agent({ connect: connectWithoutInterim(connectMs), connections: null, pipelining: 1 });
+      const connect = connectWithoutInterim(connectMs, this.#lookup);
+      agent = new Agent({ connect, connections: null, pipelining: 1 });
       this.#agents.set(connectMs, agent);
     }
     return agent;

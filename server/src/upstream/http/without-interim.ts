@@ -1,5 +1,5 @@
 /// <reference path="./undici-parts.d.ts" />
-import type { Socket } from "node:net";
+import type { LookupFunction, Socket } from "node:net";
 import buildConnector from "undici/lib/core/connect.js";
 
 /** The first line of an interim answer. 101 is not one: another protocol follows it. */
@@ -13,8 +13,8 @@ const MAX_BYTES = 16 * 1024;
  * Connects for undici. Interim answers, which servers and proxies may send unasked, are dropped: undici breaks off a connection on which a 100
  * arrives.
  */
-export function connectWithoutInterim(timeoutMs: number): buildConnector.connector {
-  const connect = buildConnector({ timeout: timeoutMs });
+export function connectWithoutInterim(timeoutMs: number, lookup: LookupFunction): buildConnector.connector {
+  const connect = buildConnector({ timeout: timeoutMs, lookup });
   return (options, callback) =>
     connect(options, (...[error, socket]) => {
       if (error !== null) return callback(error, null);
