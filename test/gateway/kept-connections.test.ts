@@ -133,3 +133,34 @@ describe("the connection of an upstream that sends a second answer unasked", () 
     expect(await connectionsOfThree("/v1/chat/completions", "acme/chat", "[DONE]")).toBe(3);
   });
 });
+
+describe("the connection of an upstream that sends interim answers without end", () => {
+  it("is closed, and the client gets an error", async () => {
+    const interim = "HTTP/1.1 102 Processing\r\n\r\n".repeat(100);
+    let sent = 0;
+    service.answers.chat = ({ response: { socket } }) => {
+      const more = (error?: Error | null) => {
+        sent += 100;
+        if (socket?.writable === true && error == null) socket.write(interim, more);
+      };
+      more();
+    };
+    const response = await ask("/v1/chat/completions", "acme/chat");
+    expect(response.status).toBe(502);
+    expect(await response.json()).toMatchObject({ error: { code: "upstream_error" } });
+    // The request is sent twice. What the system keeps of a connection that is closed counts, too.
+    expect(sent).toBeLessThan(1_000_000);
+    await expect.poll(() => service.lastEntry()).toMatchObject({ status: 502, endReason: "upstream_error" });
+  });
+
+  it("serves a request that is answered after some thousand of them", async () => {
+    service.answers.chat = (request) => {
+      request.response.socket?.write("HTTP/1.1 102 Processing\r\n\r\n".repeat(5_000));
+      answering(CHAT, ending)(request);
+    };
+    for (const _ of [1, 2, 3]) {
+      const response = await ask("/v1/chat/completions", "acme/chat");
+      expect(await response.text()).toContain("[DONE]");
+    }
+  });
+});

@@ -1,6 +1,6 @@
 import { once } from "node:events";
 import { createServer, type Server } from "node:http";
-import type { AddressInfo, LookupFunction } from "node:net";
+import { type AddressInfo, createServer as createRawServer, type LookupFunction } from "node:net";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { RequestAbort } from "../../server/src/errors/request-signal.ts";
 import { sharedLookup } from "../../server/src/networks/shared-lookup.ts";
@@ -9,7 +9,10 @@ import { UndiciTransport } from "../../server/src/upstream/http/undici-transport
 let server: Server;
 
 beforeAll(async () => {
-  server = createServer((_, response) => response.setHeader("connection", "close").end("{}"));
+  server = createServer(({ url }, response) => {
+    if (url !== "/?kept") response.setHeader("connection", "close");
+    response.end("{}");
+  });
   await once(server.listen(0, "127.0.0.1"), "listening");
 });
 
@@ -105,5 +108,31 @@ describe("an upstream whose name server does not answer", () => {
       resolver.answer(failure("ENOTFOUND")),
       expect(gone).rejects.toMatchObject({ fault: "connect" }),
     ]);
+  });
+});
+
+describe("an upstream that sends without end what is no part of an answer", () => {
+  it("is cut off", async () => {
+    const flooding = createRawServer((socket) => {
+      socket.on("error", () => {});
+      socket.once("data", () => {
+        const more = (error?: Error | null) =>
+          void (socket.writable && error == null && socket.write("a".repeat(16_384), more));
+        socket.write("HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n1;a=", more);
+      });
+    });
+    await once(flooding.listen(0, "127.0.0.1"), "listening");
+    const transport = new UndiciTransport({ maxReceivedBytes: 1024 * 1024 });
+    const { port } = flooding.address() as AddressInfo;
+    await expect(ask(transport, `http://127.0.0.1:${port}/`)).rejects.toMatchObject({ fault: "cut" });
+    await transport.close();
+    await once(flooding.close(), "close");
+  });
+
+  it("is counted anew for each request of a connection", async () => {
+    const { port } = server.address() as AddressInfo;
+    const transport = new UndiciTransport({ maxReceivedBytes: 300 });
+    for (const _ of [1, 2, 3, 4]) expect(await ask(transport, `http://127.0.0.1:${port}/?kept`)).toBe(200);
+    await transport.close();
   });
 });

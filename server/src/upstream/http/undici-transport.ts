@@ -1,7 +1,6 @@
 /// <reference path="./undici-parts.d.ts" />
 // The parts of undici are imported one by one: the whole package includes fetch, WebSocket and caches, and takes as long to load as all other code
 // for upstreams.
-import type { LookupFunction } from "node:net";
 import errors from "undici/lib/core/errors.js";
 import Agent from "undici/lib/dispatcher/agent.js";
 import type { RequestSignal } from "../../errors/request-signal.ts";
@@ -15,7 +14,7 @@ import {
 } from "../transport.ts";
 import { UNCOMPRESSED } from "./decoded-answer.ts";
 import { AnswerOverdue, UndiciExchange } from "./undici-exchange.ts";
-import { connectWithoutInterim } from "./without-interim.ts";
+import { type ConnectOptions, connectWithoutInterim, MAX_RECEIVED_BYTES } from "./without-interim.ts";
 
 interface Target {
   readonly origin: string;
@@ -34,10 +33,13 @@ export class UndiciTransport implements Transport {
   readonly #totals = new Map<number, SharedTimeouts>();
   /** Parsed URLs. There are few: the catalog names the upstreams. */
   readonly #targets = new Map<string, Target>();
-  readonly #lookup: LookupFunction;
+  readonly #options: Omit<ConnectOptions, "timeoutMs">;
 
-  constructor({ lookup = sharedLookup() }: { readonly lookup?: LookupFunction } = {}) {
-    this.#lookup = lookup;
+  constructor({
+    lookup = sharedLookup(),
+    maxReceivedBytes = MAX_RECEIVED_BYTES,
+  }: Partial<Omit<ConnectOptions, "timeoutMs">> = {}) {
+    this.#options = { lookup, maxReceivedBytes };
   }
 
   send({
@@ -100,7 +102,7 @@ export class UndiciTransport implements Transport {
   #agentFor(connectMs: number): Agent {
     let agent = this.#agents.get(connectMs);
     if (agent === undefined) {
-      const connect = connectWithoutInterim(connectMs, this.#lookup);
+      const connect = connectWithoutInterim({ ...this.#options, timeoutMs: connectMs });
       agent = new Agent({ connect, connections: null, pipelining: 1 });
       this.#agents.set(connectMs, agent);
     }
