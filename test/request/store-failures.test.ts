@@ -1,5 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { isUnreachable, toFailure } from "../../server/src/errors/failure.ts";
+import { openDatabase } from "../../server/src/database/database.ts";
+import { isUnreachable, toFailure, Unavailable } from "../../server/src/errors/failure.ts";
+import { sharedLookup } from "../../server/src/networks/shared-lookup.ts";
 import { systemError } from "../fixtures/faulty-disk.ts";
 
 describe("a request that a store fails", () => {
@@ -51,5 +53,20 @@ describe("a request that a store fails", () => {
   it("for a reason that no later attempt changes is answered 500", () => {
     expect(toFailure(systemError("EISDIR", "read")).status).toBe(500);
     expect(toFailure(systemError("42703", "column does not exist")).status).toBe(500);
+  });
+});
+
+describe("a database whose name server does not answer", () => {
+  it("takes one look-up for all connections, as the system makes two at once, and upstreams need one", async () => {
+    const asked: string[] = [];
+    const lookup = sharedLookup((hostname) => void asked.push(hostname));
+    const url = "postgres://user:password@slow.example/database";
+    const options = { maxConnections: 4, connectTimeoutS: 30, statementTimeoutMs: 100, lookup };
+    const pools = [openDatabase({ url }, options), openDatabase({ url }, options)];
+    const statements = pools.flatMap((pool) => Array.from({ length: 4 }, () => pool`select 1`));
+    for (const { reason } of (await Promise.allSettled(statements)) as PromiseRejectedResult[])
+      expect(reason).toBeInstanceOf(Unavailable);
+    expect(asked).toEqual(["slow.example"]);
+    await Promise.all(pools.map((pool) => pool.end()));
   });
 });

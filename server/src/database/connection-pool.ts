@@ -1,3 +1,4 @@
+import type { LookupFunction } from "node:net";
 import { Unavailable } from "../errors/failure.ts";
 import { Connection, type ConnectionHooks, type Driver } from "./connection.ts";
 
@@ -17,6 +18,7 @@ export interface PoolUse {
 
 export interface ConnectionPoolOptions {
   readonly maxConnections: number;
+  readonly lookup: LookupFunction | undefined;
   readonly open: (hooks: ConnectionHooks) => Driver;
 }
 
@@ -121,7 +123,8 @@ export class ConnectionPool {
       return idle.connection;
     }
     if (this.#connections.size >= this.#options.maxConnections) return null;
-    const connection = new Connection(this.#options.open, (lost) => this.#forget(lost));
+    const { open, lookup } = this.#options;
+    const connection = new Connection(open, (lost) => this.#forget(lost), lookup);
     this.#connections.add(connection);
     return connection;
   }

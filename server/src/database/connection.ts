@@ -1,4 +1,4 @@
-import { Socket } from "node:net";
+import { type LookupFunction, Socket } from "node:net";
 import type { Writable } from "node:stream";
 import postgres from "postgres";
 import { Unavailable } from "../errors/failure.ts";
@@ -47,6 +47,7 @@ export class Connection {
   /** The statements that run, which are few. A `Set` would keep deleted ones until a major collection: see `InFlight`. */
   readonly #running: Statement[] = [];
   readonly #onLost: (connection: Connection) => void;
+  readonly #lookup: LookupFunction | undefined;
   #socket: Socket | null = null;
   /** Why the last socket failed. */
   #socketError: Error | null = null;
@@ -56,8 +57,13 @@ export class Connection {
   #silentPid: number | null = null;
 
   /** `onLost` is called once, when the connection becomes unusable. */
-  constructor(open: (hooks: ConnectionHooks) => Driver, onLost: (connection: Connection) => void) {
+  constructor(
+    open: (hooks: ConnectionHooks) => Driver,
+    onLost: (connection: Connection) => void,
+    lookup?: LookupFunction,
+  ) {
     this.#onLost = onLost;
+    this.#lookup = lookup;
     this.#driver = open({
       socket: (options) => this.#openSocket(options),
       onclose: () => this.lose(closed()),
@@ -187,7 +193,7 @@ export class Connection {
     if (path) return socket.connect(path);
     const address = { host: host[attempt] ?? "", port: port[attempt % port.length] ?? 0 };
     // The driver reads both from its socket: for its messages, and the host's name to check the certificate.
-    return Object.assign(socket.connect(address), address);
+    return Object.assign(socket.connect({ ...address, lookup: this.#lookup }), address);
   }
 }
 

@@ -1,4 +1,4 @@
-import { isIP } from "node:net";
+import { isIP, type LookupFunction } from "node:net";
 import postgres from "postgres";
 import type { Connection, ConnectionHooks, Driver, Statement } from "./connection.ts";
 import { ConnectionPool, type PoolUse } from "./connection-pool.ts";
@@ -60,6 +60,8 @@ export interface DatabaseOptions {
   readonly connectTimeoutS: number;
   /** {@link STATEMENT_TIMEOUT_MS} by default. */
   readonly statementTimeoutMs?: number;
+  /** Looks up the server's host. Default: that of the runtime. */
+  readonly lookup?: LookupFunction | undefined;
 }
 
 /** For a statement that a request waits for, the wait for a connection included. */
@@ -105,6 +107,7 @@ export function openDatabase(address: DatabaseAddress, options: DatabaseOptions)
       : postgres({ ...address, ...settings, ...more });
   const pool = new ConnectionPool({
     maxConnections: options.maxConnections,
+    lookup: options.lookup,
     open: (hooks) => open({ max: 1, ...hooks }),
   });
   // Has no connection: it only makes the statements that the pool's connections run.

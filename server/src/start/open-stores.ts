@@ -8,6 +8,7 @@ import { databasePlace, redisPlace } from "../config/store-places.ts";
 import type { PoolUse } from "../database/connection-pool.ts";
 import { type DatabaseAddress, openDatabase } from "../database/database.ts";
 import { requireWritable } from "../database/writable.ts";
+import { sharedLookup } from "../networks/shared-lookup.ts";
 import { type DatabaseUse, requireUsableDatabase } from "./database-check.ts";
 import { atMostOnceIn } from "./repeated-messages.ts";
 import { StartupFailure } from "./startup-failure.ts";
@@ -72,8 +73,10 @@ export async function openConfiguredDatabase(
 
 /** Connections by purpose. `ping` and `requireWritable` have their own, so that busy connections do not count as a failure. */
 function openPools(address: DatabaseAddress) {
+  // Each connection would make a look-up of its own, and keep upstreams from being connected to.
+  const lookup = sharedLookup();
   const open = (maxConnections: number) =>
-    openDatabase(address, { maxConnections, connectTimeoutS: CONNECT_TIMEOUT_S });
+    openDatabase(address, { maxConnections, connectTimeoutS: CONNECT_TIMEOUT_S, lookup });
   /** By the names that metrics have for them. */
   const pools = {
     access: open(CONNECTIONS.access),
@@ -85,6 +88,7 @@ function openPools(address: DatabaseAddress) {
     maxConnections: CONNECTIONS.readiness,
     connectTimeoutS: PING_TIMEOUT_MS / 1_000,
     statementTimeoutMs: PING_TIMEOUT_MS,
+    lookup,
   });
   return {
     database: pools.access,
