@@ -63,7 +63,7 @@ function framesOf<Argument>(
 
 /** Goes to the end of the list again and again, until there are no more entries to load. Runs in the page. */
 async function scrollToEnd(): Promise<number[]> {
-  const frame = document.querySelector(".EntryTable_entriesFrame") as HTMLElement;
+  const frame = document.querySelector(".EntryFrame_frame") as HTMLElement;
   const taken: number[] = [];
   let last = await new Promise<number>(requestAnimationFrame);
   while (!/ in all\.|These are the newest/.test(frame.textContent ?? "")) {
@@ -77,7 +77,7 @@ async function scrollToEnd(): Promise<number[]> {
 
 /** Scrolls on in each frame, from the top, and back at the end. Runs in the page. */
 async function scrollThrough({ speed, count }: { speed: number; count: number }): Promise<number[]> {
-  const frame = document.querySelector(".EntryTable_entriesFrame") as HTMLElement;
+  const frame = document.querySelector(".EntryFrame_frame") as HTMLElement;
   frame.scrollTop = 0;
   for (let rest = 0; rest < 30; rest++) await new Promise(requestAnimationFrame);
   const taken: number[] = [];

@@ -87,7 +87,7 @@ describe.skipIf(!hasBrowser)("costs in the audit log", () => {
     await rowsOf(page).first().waitFor();
     const overflow = (selector: string) =>
       page.locator(selector).evaluate(({ scrollWidth, clientWidth }) => scrollWidth - clientWidth);
-    expect(await overflow(".EntryTable_entriesFrame")).toBe(0);
+    expect(await overflow(".EntryFrame_frame")).toBe(0);
     await page.getByRole("button", { name: "View", exact: true }).click();
     for (const column of ["Upstream", "First token"])
       await page.getByRole("dialog").getByLabel(column).check();
@@ -98,7 +98,7 @@ describe.skipIf(!hasBrowser)("costs in the audit log", () => {
       .locator(".EntryTable_entryKey, .EntryTable_entryModel, .EntryTable_entryUpstream")
       .evaluateAll((cells) => cells.map((cell) => cell.clientWidth));
     expect(widths.map((width) => width >= 80)).toEqual([true, true, true]);
-    expect(await overflow(".EntryTable_entriesFrame")).toBeGreaterThan(0);
+    expect(await overflow(".EntryFrame_frame")).toBeGreaterThan(0);
     expect(await overflow("html")).toBe(0);
   });
 });

@@ -47,9 +47,7 @@ describe.skipIf(!hasBrowser)("the audit log", () => {
     await expect.poll(() => focusedRow(page)).toBe(19);
 
     // Scrolled away from it, the focus is not lost.
-    await page
-      .locator(".EntryTable_entriesFrame")
-      .evaluate((frame) => frame.scrollTo({ top: frame.scrollHeight }));
+    await page.locator(".EntryFrame_frame").evaluate((frame) => frame.scrollTo({ top: frame.scrollHeight }));
     await page.getByText("120 entries in total.").waitFor();
     await page.keyboard.press("ArrowDown");
     await expect.poll(() => focusedRow(page)).toBe(20);
@@ -72,9 +70,7 @@ describe.skipIf(!hasBrowser)("the audit log", () => {
         return alert.isVisible();
       })
       .toBe(true);
-    await page
-      .locator(".EntryTable_entriesFrame")
-      .evaluate((frame) => frame.scrollTo({ top: frame.scrollHeight }));
+    await page.locator(".EntryFrame_frame").evaluate((frame) => frame.scrollTo({ top: frame.scrollHeight }));
     await alert.getByText(message).waitFor();
     const inView = await alert.evaluate((element) => {
       const { top, bottom } = element.getBoundingClientRect();
@@ -96,7 +92,7 @@ describe.skipIf(!hasBrowser)("the audit log", () => {
     const row = page.getByRole("row", { name: /sandbox\/echo/ });
     await row.getByText("POST /v1/chat/completions").waitFor();
     const beyond = await row.evaluate((element) => {
-      const frame = element.closest(".EntryTable_entriesFrame") as HTMLElement;
+      const frame = element.closest(".EntryFrame_frame") as HTMLElement;
       const cells = [...element.children].filter(
         (cell) => cell.getBoundingClientRect().right > frame.getBoundingClientRect().right,
       );

@@ -40,7 +40,7 @@ describe.skipIf(!hasBrowser)("the live audit log", () => {
     await insertEntries(site.service, owner, 90);
     const { page } = await site.open(owner, "/audit?live=true");
     await page.getByText("Connected").waitFor();
-    const frame = page.locator(".EntryTable_entriesFrame");
+    const frame = page.locator(".EntryFrame_frame");
     await frame.evaluate((element) => element.scrollTo({ top: 1_000 }));
     const read = rowsOf(page).filter({ hasText: "192.0.2.66" });
     const { y } = (await read.boundingBox()) ?? { y: Number.NaN };

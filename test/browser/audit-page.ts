@@ -53,7 +53,7 @@ export async function goToEnd(page: Page): Promise<void> {
 export function focusedRow(page: Page): Promise<number | null> {
   return page.evaluate(() => {
     const row = document.activeElement as HTMLElement;
-    const frame = row.closest(".EntryTable_entriesFrame")?.getBoundingClientRect();
+    const frame = row.closest(".EntryFrame_frame")?.getBoundingClientRect();
     const { top, bottom } = row.getBoundingClientRect();
     if (frame === undefined || top < frame.top - 1 || bottom > frame.bottom + 1) return null;
     return Number(row.dataset.index);

@@ -164,7 +164,7 @@ describe.skipIf(!hasBrowser)("the operator's request log", () => {
         const of = (selector: string) => element.closest(selector) as HTMLElement;
         const { bottom } = of("tr").getBoundingClientRect();
         const below = [...of("tr").children].filter((each) => each.getBoundingClientRect().bottom > bottom);
-        const frameOf = of(".EntryTable_entriesFrame");
+        const frameOf = of(".EntryFrame_frame");
         return [
           of("td").scrollWidth - of("td").clientWidth,
           below.length,

@@ -20,6 +20,7 @@ import { formatCount } from "../../components/format.ts";
 import textStyles from "../../components/text.module.css";
 import { usePrinting } from "../../components/use-printing.ts";
 import { afterStatus, COLUMN_NAMES, type Column, gridOf } from "./columns.ts";
+import frameStyles from "./EntryFrame.module.css";
 import { EntryRow } from "./EntryRow.tsx";
 import styles from "./EntryTable.module.css";
 import type { EntryList } from "./entry-list.ts";
@@ -136,7 +137,7 @@ export function EntryTable(props: EntryTableProps) {
 
   return (
     <div
-      className={classes(styles.entriesFrame, isCards && styles.entriesCards)}
+      className={classes(frameStyles.frame, isCards && styles.entriesCards)}
       ref={scroller}
       onScroll={({ currentTarget }) => {
         if (currentTarget.scrollTop === 0) onTop();
@@ -182,7 +183,7 @@ export function EntryTable(props: EntryTableProps) {
         </tbody>
       </table>
       {isPrinting && (hasMore || printed < entries.length) ? (
-        <p className={styles.entriesEnd}>
+        <p className={frameStyles.end}>
           The newest {formatCount(printed)} entries. The log has more: export it to have them all.
         </p>
       ) : (

@@ -2,7 +2,7 @@ import { Button } from "../../components/Button.tsx";
 import { formatCount, formatCounted } from "../../components/format.ts";
 import { LoadError, Loading } from "../../components/Notice.tsx";
 import textStyles from "../../components/text.module.css";
-import entryTableStyles from "./EntryTable.module.css";
+import entryFrameStyles from "./EntryFrame.module.css";
 import { MAX_ENTRIES } from "./use-entries.ts";
 
 interface ListEndProps {
@@ -24,20 +24,20 @@ interface ListEndProps {
 export function ListEnd({ log, count, isIncomplete, readAgain }: ListEndProps) {
   if (log.isFetchNextPageError) {
     return (
-      <div className={entryTableStyles.entriesEnd}>
+      <div className={entryFrameStyles.end}>
         <LoadError error={log.error} busy={log.isFetchingNextPage} retry={() => void log.fetchNextPage()} />
       </div>
     );
   }
   if (isIncomplete && !log.hasNextPage) {
     return (
-      <div className={entryTableStyles.entriesEnd}>
+      <div className={entryFrameStyles.end}>
         <Button onClick={readAgain}>Load new entries</Button>
       </div>
     );
   }
   return (
-    <div className={entryTableStyles.entriesEnd}>
+    <div className={entryFrameStyles.end}>
       {log.isFetchingNextPage ? (
         <Loading what="more entries" isLine />
       ) : log.hasNextPage ? null : (
