@@ -26,6 +26,7 @@ import {
   readCatalogSearch,
   readSecuritySearch,
   readTrailSearch,
+  readUpstreamsSearch,
 } from "./pages/operator/search.ts";
 import { readAccountSearch } from "./pages/operator/search-account.ts";
 import { loadChecklist, loadPart } from "./pages/overview/parts.ts";
@@ -249,6 +250,7 @@ const operatorStatus = createRoute({
 const operatorUpstreams = createRoute({
   getParentRoute: () => operator,
   path: "/operator/upstreams",
+  validateSearch: readUpstreamsSearch,
   loader: () => load(api.operator.upstreams.queryOptions(), api.operator.catalog.queryOptions()),
   component: lazyConsole("Upstreams"),
 });

@@ -116,6 +116,11 @@ describe.skipIf(!hasBrowser)("an operator who watches the service", () => {
     await page.goto("/operator/upstreams");
     const charts = panel(page, "flaky over time");
     await charts.getByRole("list", { name: "Series" }).waitFor();
+    // A reload, or the link, shows the same time.
+    await page.getByRole("button", { name: "7 days" }).click();
+    await page.reload();
+    await page.getByRole("button", { name: "7 days", pressed: true }).waitFor();
+    await charts.getByRole("list", { name: "Series" }).waitFor();
     const feet = await charts
       .getByRole("slider")
       .evaluateAll((plots) => plots.map((plot) => Math.round(plot.getBoundingClientRect().bottom)));

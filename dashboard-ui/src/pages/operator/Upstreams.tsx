@@ -1,6 +1,6 @@
 import { useQuery } from "@tanstack/react-query";
-import { Link } from "@tanstack/react-router";
-import { useMemo, useState } from "react";
+import { Link, useNavigate, useSearch } from "@tanstack/react-router";
+import { useMemo } from "react";
 import { api } from "../../api/client.ts";
 import { formatExactTime } from "../../components/format.ts";
 import { Loaded } from "../../components/Loaded.tsx";
@@ -8,10 +8,10 @@ import { Empty, Notice } from "../../components/Notice.tsx";
 import { PageHead } from "../../components/PageHead.tsx";
 import { Segmented } from "../../components/Segmented.tsx";
 import { periodOf } from "../usage/period.ts";
-import type { Preset } from "../usage/search.ts";
 import usageStyles from "../usage/usage.module.css";
 import { useCurrentHour } from "../usage/use-current-hour.ts";
 import { ProblemList } from "./ProblemList.tsx";
+import { readUpstreamsSearch } from "./search.ts";
 import { upstreamProblems } from "./upstreams/health.ts";
 import { UpstreamCharts } from "./upstreams/UpstreamCharts.tsx";
 import { UpstreamTable } from "./upstreams/UpstreamTable.tsx";
@@ -19,18 +19,19 @@ import { UpstreamTable } from "./upstreams/UpstreamTable.tsx";
 /** The refresh interval of the visible page. It is short because a breaker opens for seconds. */
 const LIVE_MS = 3_000;
 
-const RANGES: readonly { readonly value: Preset; readonly label: string }[] = [
+const RANGES = [
   { value: "24h", label: "24 hours" },
   { value: "7d", label: "7 days" },
   { value: "30d", label: "30 days" },
-];
+] as const;
 
 /** The health of the upstreams. */
 export function Upstreams() {
   const health = useQuery(api.operator.upstreams.queryOptions(undefined, { refetchInterval: LIVE_MS }));
   const catalog = useQuery(api.operator.catalog.queryOptions());
   const hour = useCurrentHour();
-  const [range, setRange] = useState<Preset>("24h");
+  const { range = "24h" } = useSearch({ from: "/shell/operator/operator/upstreams" });
+  const navigate = useNavigate({ from: "/operator/upstreams" });
   const period = useMemo(() => periodOf({ range }, hour), [range, hour]);
   const described = new Map(catalog.data?.upstreams.map((upstream) => [upstream.name, upstream]));
   return (
@@ -65,7 +66,18 @@ export function Upstreams() {
                 <UpstreamTable upstreams={upstreams} described={described} />
                 <div className={usageStyles.usageHead}>
                   <h2>Latency and errors</h2>
-                  <Segmented label="Time" value={range} options={RANGES} onChange={setRange} />
+                  <Segmented
+                    label="Time"
+                    value={range}
+                    options={RANGES}
+                    onChange={(chosen) =>
+                      void navigate({
+                        search: readUpstreamsSearch({ range: chosen }),
+                        replace: true,
+                        resetScroll: false,
+                      })
+                    }
+                  />
                 </div>
                 <UpstreamCharts period={period} />
               </>

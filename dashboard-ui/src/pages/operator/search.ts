@@ -59,6 +59,15 @@ function isAction(text: string): text is OperatorAction["action"] {
   return Object.hasOwn(ACTION_LABELS, text);
 }
 
+export interface UpstreamsSearch {
+  /** The period of the charts. Absent: 24 hours. */
+  readonly range?: "7d" | "30d" | undefined;
+}
+
+export function readUpstreamsSearch({ range }: Record<string, unknown>): UpstreamsSearch {
+  return { range: range === "7d" || range === "30d" ? range : undefined };
+}
+
 export interface CatalogSearch {
   readonly search?: string | undefined;
 }
