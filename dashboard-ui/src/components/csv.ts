@@ -1,3 +1,4 @@
+import { formatCounted } from "./format.ts";
 import { toast } from "./toast.ts";
 
 /**
@@ -60,7 +61,7 @@ export async function exportCsv<Row>(
   if (compare !== undefined) rows.sort(compare);
   downloadCsv(`${name}-${new Date().toISOString().slice(0, 10)}`, columns, rows);
   toast(
-    `${rows.length} rows exported`,
+    `${formatCounted(rows.length, "row")} exported`,
     next === null ? undefined : "The list has more rows. Filter it to export the others.",
   );
 }

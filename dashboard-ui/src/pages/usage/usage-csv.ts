@@ -1,5 +1,6 @@
 import type { UsageTotals } from "../../api/types.ts";
 import { type CsvColumn, downloadCsv } from "../../components/csv.ts";
+import { formatCounted } from "../../components/format.ts";
 import { toast } from "../../components/toast.ts";
 import { type GroupName, groupsOf, totalsOf } from "./groups.ts";
 import type { Grouping } from "./log-filter.ts";
@@ -62,7 +63,7 @@ export function downloadUsage<By extends Grouping>(
   const rows = rowsOf(answer);
   const { from, to } = daysIn(period);
   downloadCsv(`usage${by === "none" ? "" : `-by-${by}`}-${from}-to-${to}`, columns, rows);
-  toast(`${rows.length} rows downloaded`);
+  toast(`${formatCounted(rows.length, "row")} downloaded`);
 }
 
 /** In the order of time, and within an interval in the order of the table. */
