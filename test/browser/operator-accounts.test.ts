@@ -270,7 +270,8 @@ describe.skipIf(!hasBrowser)("an operator with accounts", () => {
     await parts.locator('[aria-current="page"]').getByText("Usage").waitFor();
     expect(await parts.locator('[aria-current="page"]').allTextContents()).toEqual(["Usage"]);
     await page.goBack();
-    await page.getByRole("table", { name: /Requests of the account/ }).waitFor();
+    await page.getByRole("button", { name: "Errors only", pressed: true }).waitFor();
+    await page.getByText("No errors.").waitFor();
   });
 
   it("is not led back from a slow page by a search that they have just typed", async () => {

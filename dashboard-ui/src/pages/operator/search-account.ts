@@ -15,9 +15,12 @@ export type AccountTab = (typeof ACCOUNT_TABS)[number]["value"];
 export interface AccountSearch extends Partial<UsageSearch> {
   /** Absent: the overview. */
   readonly tab?: AccountTab | undefined;
+  /** Of the log: the requests that are shown. Absent: all. */
+  readonly status?: "error" | undefined;
 }
 
 export function readAccountSearch(search: Record<string, unknown>): AccountSearch {
   const tab = ACCOUNT_TABS.find(({ value }) => value === search.tab)?.value;
-  return tab === "usage" ? { ...readUsageSearch(search), tab } : { tab };
+  if (tab === "usage") return { ...readUsageSearch(search), tab };
+  return tab === "log" && search.status === "error" ? { tab, status: "error" } : { tab };
 }

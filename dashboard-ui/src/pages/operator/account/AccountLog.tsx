@@ -1,6 +1,5 @@
 import { useInfiniteQuery } from "@tanstack/react-query";
-import { Link } from "@tanstack/react-router";
-import { useState } from "react";
+import { Link, useNavigate, useSearch } from "@tanstack/react-router";
 import { api } from "../../../api/client.ts";
 import type { AuditEntry } from "../../../api/types.ts";
 import { AlignedUsd } from "../../../components/AlignedUsd.tsx";
@@ -17,7 +16,6 @@ const SHOWN = [
   { value: "all", label: "All" },
   { value: "error", label: "Errors only" },
 ] as const;
-type Shown = (typeof SHOWN)[number]["value"];
 
 /** `fraction`: the number of fraction digits of the costs. */
 const columnsFor = (fraction: number): readonly Column<AuditEntry>[] => [
@@ -43,10 +41,11 @@ const columnsFor = (fraction: number): readonly Column<AuditEntry>[] => [
 
 /** The account's requests, newest first. */
 export function AccountLog({ accountId }: { readonly accountId: string }) {
-  const [shown, setShown] = useState<Shown>("all");
+  const { status } = useSearch({ from: "/shell/operator/operator/accounts/$accountId" });
+  const navigate = useNavigate({ from: "/operator/accounts/$accountId" });
   const query = useInfiniteQuery(
     api.operator.accounts.entries.infiniteQueryOptions(
-      { id: accountId, limit: PAGE_SIZE, ...(shown === "error" ? { status: "error" } : {}) },
+      { id: accountId, limit: PAGE_SIZE, ...(status === undefined ? {} : { status }) },
       { getNextPageParam: ({ nextCursor }) => nextCursor ?? undefined, staleTime: 0 },
     ),
   );
@@ -55,14 +54,25 @@ export function AccountLog({ accountId }: { readonly accountId: string }) {
   return (
     <div className={consoleStyles.consolePart}>
       <div className={consoleStyles.consoleRow}>
-        <Segmented label="Requests" value={shown} options={SHOWN} onChange={setShown} />
-        <Link className={buttonStyles.button} to="/operator/log" search={{ accountId }}>
+        <Segmented
+          label="Requests"
+          value={status ?? "all"}
+          options={SHOWN}
+          onChange={(chosen) =>
+            void navigate({
+              search: { tab: "log", status: chosen === "error" ? chosen : undefined },
+              replace: true,
+              resetScroll: false,
+            })
+          }
+        />
+        <Link className={buttonStyles.button} to="/operator/log" search={{ accountId, status }}>
           Search in the request log
         </Link>
       </div>
       <Paged query={query} what="requests">
         {query.isSuccess && entries.length === 0 && !query.hasNextPage ? (
-          <p className={textStyles.quiet}>{shown === "error" ? "No errors." : "No requests yet."}</p>
+          <p className={textStyles.quiet}>{status === "error" ? "No errors." : "No requests yet."}</p>
         ) : null}
         {entries.length > 0 ? (
           <DataTable
