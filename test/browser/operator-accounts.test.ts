@@ -326,6 +326,33 @@ describe.skipIf(!hasBrowser)("an operator with accounts", () => {
     expect(lines[1]).toContain(owner.email);
   });
 
+  it("sees each header of a figure end where the figures do, also in two lines", async () => {
+    const { page } = consoleSite.watched;
+    await signUp(consoleSite.site.service.baseUrl);
+    await page.goto("/operator");
+    await page.getByRole("row").nth(1).waitFor();
+    const before = page.viewportSize();
+    for (const width of [1_000, 1_440]) {
+      await page.setViewportSize({ width, height: 900 });
+      const ends = await page.getByRole("table", { name: "Accounts" }).evaluate((table) =>
+        [...table.querySelectorAll("th[aria-sort].DataTable_number")].map((header) => {
+          const text = header.querySelector("button")?.firstChild;
+          const lines = document.createRange();
+          if (text != null) lines.selectNodeContents(text);
+          const cell =
+            table.querySelectorAll("tbody tr:first-child > *")[(header as HTMLTableCellElement).cellIndex];
+          const figure = document.createRange();
+          if (cell !== undefined) figure.selectNodeContents(cell);
+          const end = figure.getBoundingClientRect().right;
+          return [...lines.getClientRects()].map(({ right }) => Math.round(right - end));
+        }),
+      );
+      expect(ends.flat().length, `${width}`).toBeGreaterThanOrEqual(3);
+      expect(new Set(ends.flat()), `${width}`).toEqual(new Set([0]));
+    }
+    if (before !== null) await page.setViewportSize(before);
+  });
+
   it("never sees a console error, a breach of the content policy or a request to another host", () => {
     expect(consoleSite.watched.complaints).toEqual([]);
   });
