@@ -29,6 +29,14 @@ export function clientInfoOf(sourceIp: string | null, userAgent: string | null):
   };
 }
 
+/** What a request for procedures shows of its sender. */
+export interface SentCredentials {
+  readonly request: Request;
+  /** The token of the session cookie; `null` without one. */
+  readonly sessionToken: string | null;
+  readonly clientInfo: ClientInfo;
+}
+
 export interface CallerParts {
   readonly access: Access;
   readonly ipRules: IpRuleBook;
@@ -44,9 +52,7 @@ export interface CallerParts {
  */
 export async function callerOf(
   parts: CallerParts,
-  request: Request,
-  sessionToken: string | null,
-  clientInfo: ClientInfo,
+  { request, sessionToken, clientInfo }: SentCredentials,
 ): Promise<RpcCaller> {
   const header = request.headers.get("authorization");
   if (header !== null) {
@@ -79,12 +85,10 @@ export async function callerOfToken(
  */
 export async function requireSameCaller(
   parts: CallerParts,
+  sent: SentCredentials,
   caller: RpcCaller,
-  request: Request,
-  sessionToken: string | null,
-  clientInfo: ClientInfo,
 ): Promise<void> {
-  const { kind } = await callerOf(parts, request, sessionToken, clientInfo);
+  const { kind } = await callerOf(parts, sent);
   if (kind !== caller.kind) throw new Failure("not_signed_in", "Sign in again.");
 }
 

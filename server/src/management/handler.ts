@@ -1,7 +1,6 @@
 import { fetchRequestHandler } from "@trpc/server/adapters/fetch";
 import { MAX_BATCHED_CALLS } from "../../../sdk/src/contract/procedure-data.ts";
 import { RefusedCaller } from "../access/access.ts";
-import type { ClientInfo } from "../accounts/user.ts";
 import type { BodyBudget } from "../admission/body-budget.ts";
 import { declaredBytesOf } from "../admission/incoming-body.ts";
 import type { Recorder } from "../audit/recorder.ts";
@@ -14,7 +13,14 @@ import { isJsonType } from "../json/json.ts";
 import { networkOf } from "../networks/networks.ts";
 import { type Compress, createCompressor } from "../operations/compressed-body.ts";
 import type { CallLimits } from "./call-limits.ts";
-import { type CallerParts, callerOf, clientInfoOf, type RpcCaller, requireSameCaller } from "./caller.ts";
+import {
+  type CallerParts,
+  callerOf,
+  clientInfoOf,
+  type RpcCaller,
+  requireSameCaller,
+  type SentCredentials,
+} from "./caller.ts";
 import { calledBy, MAX_ANONYMOUS_BODY_BYTES, maxBodyBytes, procedureOf, requireFewCalls } from "./calls.ts";
 import {
   type BrowserAddress,
@@ -62,12 +68,9 @@ export function createRpcHandler(parts: RpcParts): (request: Request, peer: stri
 }
 
 /** A request for procedures, before it is authenticated. */
-interface Incoming {
+interface Incoming extends SentCredentials {
   readonly id: EntryId;
-  readonly request: Request;
   readonly requestId: string;
-  readonly clientInfo: ClientInfo;
-  readonly sessionToken: string | null;
 }
 
 /** @throws a failure of the whole request. The failures of single calls are part of the answer. */
@@ -76,6 +79,7 @@ async function answer(parts: RpcParts, cookie: SessionCookie, incoming: Incoming
   requireRpcForm(request, sessionToken, parts.browserAddress);
   const { caller, complete } = await authenticatedCall(parts, incoming);
   const setCookies: string[] = [];
+  const failures = new CallFailures(parts, requestId);
   const answers = new EncodedAnswers();
   const context: RpcContext = {
     requestId,
@@ -83,15 +87,12 @@ async function answer(parts: RpcParts, cookie: SessionCookie, incoming: Incoming
     clientInfo,
     answers,
     signal: complete.signal,
-    requireSameCaller: () => requireSameCaller(parts, caller, request, sessionToken, clientInfo),
+    requireSameCaller: () => requireSameCaller(parts, incoming, caller),
     sessionCookie: {
       set: (session) => void setCookies.push(cookie.keep(session)),
       clear: () => void setCookies.push(cookie.forget()),
     },
   };
-  // Headers of failed procedures, such as `retry-after`.
-  const failureHeaders = new Headers();
-  let errorCode: ErrorCode | null = null;
   const answered = await fetchRequestHandler({
     endpoint: "/trpc",
     req: complete,
@@ -100,31 +101,48 @@ async function answer(parts: RpcParts, cookie: SessionCookie, incoming: Incoming
     maxBatchSize: MAX_BATCHED_CALLS,
     // The input of some queries, such as a thousand networks, is longer than an address can be.
     allowMethodOverride: true,
-    onError: ({ error, path }) => {
-      const failure = failureOf(error);
-      errorCode ??= failure.code;
-      for (const [name, value] of Object.entries(headersOf(failure))) failureHeaders.set(name, value);
-      // A read whose client has gone is given up, which is no fault.
-      const isLeft = failure.status === 503 && complete.signal.aborted;
-      if (failure.status < 500 || isLeft) return;
-      parts.faults.note(failure, { procedure: path }, { requestId });
-    },
+    onError: ({ error, path }) => failures.note(failureOf(error), path, complete.signal),
   });
   const response = await answers.placedIn(await withAllResults(answered));
   if (caller.kind === "key") {
     const { snapshot, wouldRefuse } = caller.permission;
-    const outcome = { status: response.status, errorCode, wouldRefuse };
+    const outcome = { status: response.status, errorCode: failures.firstCode, wouldRefuse };
     await recordKeyUse(parts, incoming, snapshot, outcome);
   }
-  for (const [name, value] of failureHeaders) response.headers.set(name, value);
-  for (const value of setCookies) response.headers.append("set-cookie", value);
+  const { headers } = response;
+  for (const [name, value] of failures.headers) headers.set(name, value);
+  for (const value of setCookies) headers.append("set-cookie", value);
   // tRPC names no type for the refusal of a request that it can't read, which is JSON.
-  if (response.headers.get("content-type")?.startsWith("text/plain") === true) {
-    response.headers.set("content-type", "application/json");
-  }
-  response.headers.set("x-request-id", requestId);
-  response.headers.set("cache-control", "no-store");
+  if (headers.get("content-type")?.startsWith("text/plain") === true)
+    headers.set("content-type", "application/json");
+  headers.set("x-request-id", requestId);
+  headers.set("cache-control", "no-store");
   return response;
+}
+
+/** The failures of the calls of one request. */
+class CallFailures {
+  readonly #faults: RpcParts["faults"];
+  readonly #requestId: string;
+  /** Their headers, such as `retry-after`. */
+  readonly headers = new Headers();
+  /** The code of the first one; `null` if no call has failed. */
+  firstCode: ErrorCode | null = null;
+
+  constructor({ faults }: Pick<RpcParts, "faults">, requestId: string) {
+    this.#faults = faults;
+    this.#requestId = requestId;
+  }
+
+  /** Adds the failure of a call, and logs it if the service is at fault. */
+  note(failure: Failure, procedure: string | undefined, signal: AbortSignal): void {
+    this.firstCode ??= failure.code;
+    for (const [name, value] of Object.entries(headersOf(failure))) this.headers.set(name, value);
+    // A read whose client has gone is given up, which is no fault.
+    const isLeft = failure.status === 503 && signal.aborted;
+    if (failure.status >= 500 && !isLeft)
+      this.#faults.note(failure, { procedure }, { requestId: this.#requestId });
+  }
 }
 
 /**
@@ -169,12 +187,13 @@ async function compressed(
  */
 async function authenticatedCall(
   parts: RpcParts,
-  { request, clientInfo, sessionToken }: Incoming,
+  incoming: Incoming,
 ): Promise<{ readonly caller: RpcCaller; readonly complete: Request }> {
+  const { request, clientInfo } = incoming;
   // A batch above the maximum is refused as a whole and counts as one of the maximum length.
   const names = calledBy(request).slice(0, MAX_BATCHED_CALLS);
   await parts.callLimits.countAuth(clientInfo.sourceIp, names);
-  const authenticate = () => callerOf(parts, request, sessionToken, clientInfo);
+  const authenticate = () => callerOf(parts, incoming);
   let maxBytes = MAX_ANONYMOUS_BODY_BYTES;
   if (mayBeLong(request)) {
     const sender = await authenticate();
