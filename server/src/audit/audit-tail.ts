@@ -107,14 +107,13 @@ export class AuditTail {
     try {
       const head = await this.#entries.asOf(accountId);
       const { batches: removed } = await this.#entries.removed(accountId);
-      const farthest = head - MAX_BATCHES_BACK;
-      const oldest = (farthest > removed ? farthest : removed) as AsOf;
-      // In a database that was restored, the numbers of batches come again.
-      const isKnown = after !== null && after <= head;
-      let hasGap = isKnown && after < oldest;
-      let seen = !isKnown ? head : hasGap ? oldest : after;
+      const beginning = beginningOf(after, head, removed);
+      let { seen, hasGap } = beginning;
       follower.head = head;
-      if (!isKnown) yield { upTo: head, entries: [], skipped: 0, hasGap: after !== null };
+      if (beginning.isNew) {
+        yield { upTo: head, entries: [], skipped: 0, hasGap };
+        hasGap = false;
+      }
       this.#polling ??= this.#poll().finally(() => {
         this.#polling = null;
       });
@@ -189,6 +188,23 @@ export class AuditTail {
     this.#pollNow = pause.end;
     await pause.over;
   }
+}
+
+/**
+ * Where a follower begins: at the head of the log if it is new, or else after the batches that it has seen, as far as they are not too far back
+ * and the later ones are not deleted.
+ */
+function beginningOf(
+  after: AsOf | null,
+  head: AsOf,
+  removed: bigint,
+): { readonly seen: AsOf; readonly hasGap: boolean; readonly isNew: boolean } {
+  // In a database that was restored, the numbers of batches come again. So a number that is not reached yet says nothing about what was seen.
+  if (after === null || after > head) return { seen: head, hasGap: after !== null, isNew: true };
+  const farthest = head - MAX_BATCHES_BACK;
+  const oldest = (farthest > removed ? farthest : removed) as AsOf;
+  const hasGap = after < oldest;
+  return { seen: hasGap ? oldest : after, hasGap, isNew: false };
 }
 
 function tooManyFollowers(): Failure {
