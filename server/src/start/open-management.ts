@@ -8,7 +8,7 @@ import { clientAddress } from "../networks/client-address.ts";
 import { isLocalHost } from "../networks/local-host.ts";
 import { parseNetworks } from "../networks/networks.ts";
 import { openAccessLog } from "./open-log.ts";
-import { measure } from "./open-metrics.ts";
+import { addMetrics } from "./open-metrics.ts";
 import type { OpenRequests, RequestDependencies } from "./open-requests.ts";
 import { firstUnavailable } from "./readiness.ts";
 import { serveMetrics } from "./serve.ts";
@@ -37,7 +37,7 @@ export async function openManagement(
   const { bodies, faults, trustedProxies, newId } = requests;
   const { router, callLimits } = procedures;
   const { publisher } = access;
-  measure(metrics, {
+  addMetrics(metrics, {
     node,
     records,
     requests,

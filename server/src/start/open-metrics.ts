@@ -24,15 +24,15 @@ export interface MeasuredParts {
 }
 
 /** Adds the metrics of the parts of the node. */
-export function measure(metrics: Metrics, parts: MeasuredParts): void {
-  measureRequests(metrics, parts);
-  measureNode(metrics, parts);
-  measureStores(metrics, parts.node);
-  measureRecords(metrics, parts.records);
-  measureUpstreams(metrics, parts.gateway);
+export function addMetrics(metrics: Metrics, parts: MeasuredParts): void {
+  addRequestMetrics(metrics, parts);
+  addNodeMetrics(metrics, parts);
+  addStoreMetrics(metrics, parts.node);
+  addRecordMetrics(metrics, parts.records);
+  addUpstreamMetrics(metrics, parts.gateway);
 }
 
-function measureRequests(metrics: Metrics, { records: { reads }, requests, callLimits }: MeasuredParts) {
+function addRequestMetrics(metrics: Metrics, { records: { reads }, requests, callLimits }: MeasuredParts) {
   const { handler, bodies, overload } = requests;
   metrics.serves(handler.endpoints);
   metrics.gauges(null, {
@@ -78,7 +78,7 @@ function measureRequests(metrics: Metrics, { records: { reads }, requests, callL
   });
 }
 
-function measureStores(metrics: Metrics, { probes, redis, redisMemory, poolUses }: OpenNode): void {
+function addStoreMetrics(metrics: Metrics, { probes, redis, redisMemory, poolUses }: OpenNode): void {
   const isUp = (probe: StoreProbe | null) => (probe?.last == null ? null : Number(probe.last.isUp));
   const seconds = (probe: StoreProbe | null) => (probe?.last?.ms == null ? null : probe.last.ms / 1_000);
   metrics.gauges(null, {
@@ -120,7 +120,7 @@ function measureStores(metrics: Metrics, { probes, redis, redisMemory, poolUses 
   });
 }
 
-function measureNode(
+function addNodeMetrics(
   metrics: Metrics,
   { node: { clocks, admissions }, publisher, certificateExpiresAt, catalogProblems, ...parts }: MeasuredParts,
 ): void {
@@ -163,7 +163,7 @@ function measureNode(
   });
 }
 
-function measureRecords(metrics: Metrics, { recorder, journal, credits, reconciler }: OpenRecords): void {
+function addRecordMetrics(metrics: Metrics, { recorder, journal, credits, reconciler }: OpenRecords): void {
   const usd = (nanoUsd: bigint | undefined) =>
     nanoUsd === undefined ? null : Number(nanoUsd) / NANO_USD_IN_USD;
   metrics.counters(null, {
@@ -217,7 +217,7 @@ function measureRecords(metrics: Metrics, { recorder, journal, credits, reconcil
 
 const BREAKER_VALUES = { closed: 0, "half-open": 1, open: 2 } as const;
 
-function measureUpstreams(metrics: Metrics, gateway: Gateway): void {
+function addUpstreamMetrics(metrics: Metrics, gateway: Gateway): void {
   const byUpstream = (value: (health: UpstreamHealth) => number) => () =>
     new Map(gateway.health().map((health) => [health.name, value(health)]));
   metrics.gauges("upstream", {
