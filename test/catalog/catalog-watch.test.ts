@@ -1,6 +1,11 @@
 import { describe, expect, it } from "vitest";
 import { CATALOG_PARSER, type CatalogParser } from "../../server/src/catalog/catalog-text.ts";
-import { CatalogWatch, type FileStates, LiveCatalog, noting } from "../../server/src/catalog/live-catalog.ts";
+import {
+  CatalogWatch,
+  type FileStates,
+  LiveCatalog,
+  notingStates,
+} from "../../server/src/catalog/live-catalog.ts";
 import { loadCatalog } from "../../server/src/catalog/load.ts";
 import { DIALECTS } from "../../server/src/upstream/dialects.ts";
 
@@ -39,7 +44,7 @@ async function watching(files: Map<string, string>, parser = CATALOG_PARSER) {
     },
   };
   const loaded: FileStates = new Map();
-  const catalog = new LiveCatalog(await loadCatalog(noting(source, loaded)));
+  const catalog = new LiveCatalog(await loadCatalog(notingStates(source, loaded)));
   const watch = new CatalogWatch({
     catalog,
     source,

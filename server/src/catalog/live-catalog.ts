@@ -54,8 +54,8 @@ export class LiveCatalog implements Catalog {
 /** What was read of each file that a catalog comes from: changes with its text or with the error. Credentials are not kept. */
 export type FileStates = Map<string, string>;
 
-/** The same source. Notes the states of the files that are read. */
-export function noting(source: CatalogSource, states: FileStates): CatalogSource {
+/** Returns the same source, which notes in `states` the state of each file that is read. */
+export function notingStates(source: CatalogSource, states: FileStates): CatalogSource {
   const readFile = async (path: string) => {
     const { text, state } = await readState(source, path);
     states.set(path, state);
@@ -108,7 +108,7 @@ export class CatalogWatch {
     if (await this.#isUnchanged()) return;
     this.#seen = new Map();
     try {
-      const next = await loadCatalog(noting(source, this.#seen));
+      const next = await loadCatalog(notingStates(source, this.#seen));
       catalog.replace(next);
       this.#problems = 0;
       onReloaded(next);

@@ -1,7 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { SANDBOX_UPSTREAM, sandboxModels } from "../catalog/built-in.ts";
 import { type Catalog, catalogOf } from "../catalog/catalog.ts";
-import { CatalogWatch, type FileStates, LiveCatalog, noting } from "../catalog/live-catalog.ts";
+import { CatalogWatch, type FileStates, LiveCatalog, notingStates } from "../catalog/live-catalog.ts";
 import { type CatalogSource, loadCatalog, UnreadableCatalog } from "../catalog/load.ts";
 import { WORKER_PARSER } from "../catalog/worker-parser.ts";
 import type { Config } from "../config/config.ts";
@@ -37,7 +37,7 @@ export async function readCatalogFile(
     now: () => new Date(),
   };
   const loaded: FileStates = new Map();
-  return { first: await loadCatalog(noting(source, loaded)), source, loaded };
+  return { first: await loadCatalog(notingStates(source, loaded)), source, loaded };
 }
 
 /** The catalog, and the connections to upstreams. */
