@@ -85,7 +85,8 @@ export async function listAccounts(sql: Database, now: Date, listing: AccountLis
     return rows.map(listedOf);
   });
   const { items: accounts, last } = page;
-  const total = cursor !== null ? null : last === null ? accounts.length : await countAccounts(sql, listing);
+  const countAll = async () => (last === null ? accounts.length : countAccounts(sql, listing));
+  const total = cursor === null ? await countAll() : null;
   return { accounts, total, nextCursor: last === null ? null : cursorAfter(last, order) };
 }
 

@@ -87,6 +87,14 @@ export interface RotateRequest {
   readonly idempotencyKey: string | null;
 }
 
+/** A key that is to be created, alone or as the successor of another. */
+interface CreateRequest {
+  /** Finds the key's name, again for each attempt. */
+  readonly nameFor: () => Promise<string>;
+  readonly idempotencyKey: string | null;
+  readonly rotation: NewKey["rotation"];
+}
+
 export interface KeysParts {
   readonly store: KeyStore;
   readonly publisher: Publisher;
@@ -114,7 +122,7 @@ export class Keys {
    *   limit; `account_suspended`.
    */
   create(by: Actor, accountId: AccountId, name: string, idempotencyKey: string | null): Promise<CreatedKey> {
-    return this.#create(by, accountId, async () => name, idempotencyKey, null);
+    return this.#create(by, accountId, { nameFor: async () => name, idempotencyKey, rotation: null });
   }
 
   /**
@@ -133,8 +141,8 @@ export class Keys {
       if (request.idempotencyKey !== null && earlier?.state === "active") return earlier.name;
       return successorName(old.name, await store.listActiveNames(accountId, prefixOfSuccessors(old.name)));
     };
-    const rotation = { replaces: request.id, idleAfterSeconds: request.idleAfterSeconds };
-    return this.#create(by, accountId, nameFor, request.idempotencyKey, rotation);
+    const { id: replaces, idleAfterSeconds, idempotencyKey } = request;
+    return this.#create(by, accountId, { nameFor, idempotencyKey, rotation: { replaces, idleAfterSeconds } });
   }
 
   /** Returns a page of keys with their usage, including all requests that this node has answered. */
@@ -207,9 +215,7 @@ export class Keys {
   async #create(
     by: Actor,
     accountId: AccountId,
-    nameFor: () => Promise<string>,
-    idempotencyKey: string | null,
-    rotation: NewKey["rotation"],
+    { nameFor, idempotencyKey, rotation }: CreateRequest,
   ): Promise<CreatedKey> {
     for (;;) {
       const name = await nameFor();

@@ -244,12 +244,18 @@ function messagesModelsPage(
     if (place === -1) throw invalid(param, "must be the id of a model of the list");
     return place;
   };
-  const end = beforeId === null ? all.length : placeOf("before_id", beforeId);
-  const start =
-    beforeId !== null ? Math.max(0, end - limit) : afterId === null ? 0 : placeOf("after_id", afterId) + 1;
-  const data = all.slice(start, Math.min(end, start + limit));
-  const hasMore = beforeId === null ? start + limit < all.length : start > 0;
-  return { data, has_more: hasMore, first_id: data[0]?.id ?? null, last_id: data.at(-1)?.id ?? null };
+  const page = (start: number, end: number, hasMore: boolean) => {
+    const data = all.slice(start, end);
+    return { data, has_more: hasMore, first_id: data[0]?.id ?? null, last_id: data.at(-1)?.id ?? null };
+  };
+  // A page before a model is the next one for a client that reads backwards.
+  if (beforeId !== null) {
+    const end = placeOf("before_id", beforeId);
+    const start = Math.max(0, end - limit);
+    return page(start, end, start > 0);
+  }
+  const start = afterId === null ? 0 : placeOf("after_id", afterId) + 1;
+  return page(start, start + limit, start + limit < all.length);
 }
 
 /** A model by one of its names. What is shown to people says which model an alias stands for. */

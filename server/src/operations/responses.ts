@@ -84,12 +84,7 @@ export function createResponse(parts: ResponsesParts): ModelOperation<ResponsesI
 
 function readRequest({ responseStore }: ResponsesParts, body: JsonBody): ResponsesInput {
   const data = checkResponsesBody(body);
-  const { input } = body.value;
-  const own: readonly Json[] = Array.isArray(input)
-    ? input
-    : typeof input === "string"
-      ? [{ type: "message", role: "user", content: input }]
-      : [];
+  const own = itemsIn(body.value.input);
   return {
     model: data.model,
     maxTokens: data.max_output_tokens ?? null,
@@ -104,6 +99,12 @@ function readRequest({ responseStore }: ResponsesParts, body: JsonBody): Respons
     own,
     firstOwn: 0,
   };
+}
+
+/** The items of a request's input. A text is a message of the user; a request that continues a response may have no input. */
+function itemsIn(input: Json | undefined): readonly Json[] {
+  if (Array.isArray(input)) return input;
+  return typeof input === "string" ? [{ type: "message", role: "user", content: input }] : [];
 }
 
 /** The request with the stored items in place of the references. Together they are within the limits of one body. */
@@ -160,11 +161,8 @@ async function storedThoughts(
   const added = new Map<string, JsonObject>();
   if (ids.length === 0) return added;
   try {
-    for (const [id, { encrypted_content: sealed = null }] of await responseStore.storedItems(
-      accountId,
-      ids,
-      parser,
-    )) {
+    const stored = await responseStore.storedItems(accountId, ids, parser);
+    for (const [id, { encrypted_content: sealed = null }] of stored) {
       if (sealed !== null) added.set(id, { encrypted_content: sealed });
     }
     return added;
