@@ -1,7 +1,7 @@
 import { v7 as uuidv7 } from "uuid";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { verifyWholeChain } from "../../server/src/audit/audit-chain.ts";
-import { contentsOf, digestOf } from "../../server/src/audit/batch-content.ts";
+import { contentsOf, entryDigestOf } from "../../server/src/audit/batch-content.ts";
 import { storedTextsOf } from "../../server/src/audit/stored-texts.ts";
 import type { AuditEntry, EntryId } from "../../server/src/contract/entry.ts";
 import { refusesContent } from "../../server/src/database/insert-all.ts";
@@ -126,7 +126,7 @@ describe("what a batch adds to its account's chain", () => {
       const texts = storedTextsOf(entry);
       if (texts === null) return [];
       const { accountId, id } = entry;
-      return [[id, contentsOf([{ accountId, id, digest: digestOf(texts) }])[0]?.digest]];
+      return [[id, contentsOf([{ accountId, id, digest: entryDigestOf(texts) }])[0]?.digest]];
     });
     expect(given.map(([id = ""]) => [id, stored.get(id)])).toEqual(given);
     expect(given.length).toBeGreaterThan(1_000);

@@ -6,7 +6,7 @@ import { valuesOf } from "../contract/entry-values.ts";
 import type { Uncollected } from "../credits/ledger.ts";
 import { type Database, inTransaction, type Transaction } from "../database/database.ts";
 import { refusesContent } from "../database/insert-all.ts";
-import { digestOf, type EntryDigest } from "./batch-content.ts";
+import { type EntryDigest, entryDigestOf } from "./batch-content.ts";
 import { isCharged } from "./batch-sums.ts";
 import { countAndCharge, type NewEntries } from "./count-and-charge.ts";
 import { givenValue, INSERTED_COLUMNS, INSERTED_VALUES, RETURNED_COLUMNS } from "./entry-sql.ts";
@@ -100,7 +100,7 @@ function linesOf(entries: readonly AuditEntry[]): readonly CopiedEntry[] | null 
     const texts = storedTextsOf(entry);
     if (texts === null) return null;
     const { accountId, id } = entry;
-    lines.push({ entry, accountId, id, line: lineOf(texts), digest: digestOf(texts) });
+    lines.push({ entry, accountId, id, line: lineOf(texts), digest: entryDigestOf(texts) });
   }
   return lines;
 }

@@ -30,7 +30,7 @@ export interface BatchContent {
 export interface EntryDigest {
   readonly accountId: AccountId;
   readonly id: EntryId;
-  /** As {@link digestOf} has it. */
+  /** As {@link entryDigestOf} has it. */
   readonly digest: string;
 }
 
@@ -38,7 +38,7 @@ export interface EntryDigest {
  * The SHA-256 digest of what an entry's digest covers: see "Verifying integrity" in `docs/reference/api.md`. It is a text with a
  * character for each byte, which takes two thirds of the time of a buffer.
  */
-export function digestOf(texts: StoredTexts): string {
+export function entryDigestOf(texts: StoredTexts): string {
   let covered = COVERED.map((index) => texts[index] ?? "").join("\n");
   for (const [index, name] of COVERED_IF_SET) {
     const text = texts[index] ?? null;

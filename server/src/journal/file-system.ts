@@ -85,7 +85,7 @@ export const fileSystem: JournalFiles = {
 };
 
 /** Requires that files can be created in a folder. A full disk counts as writable: what is deleted later makes room. @throws the system's error. */
-export async function requireWritable(folder: string, files: JournalFiles = fileSystem): Promise<void> {
+export async function requireWritableFolder(folder: string, files: JournalFiles = fileSystem): Promise<void> {
   const path = join(folder, TRIAL_NAME);
   try {
     await files.remove(path);

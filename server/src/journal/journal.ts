@@ -4,7 +4,7 @@ import { setImmediate } from "node:timers/promises";
 import { ANSWER_TIMEOUT_MS, withTimeout } from "../errors/deadline.ts";
 import { Unavailable } from "../errors/failure.ts";
 import { codeOf, fileReasonOf, fileRemedyOf } from "../errors/system-errors.ts";
-import { fileSystem, type JournalFiles, requireWritable } from "./file-system.ts";
+import { fileSystem, type JournalFiles, requireWritableFolder } from "./file-system.ts";
 import { JournalBatch } from "./journal-batch.ts";
 import { decodeLine, encodeLine, type JournalLine, splitLines, type UnreadableLine } from "./journal-line.ts";
 import { OpenSegment } from "./open-segment.ts";
@@ -97,7 +97,7 @@ export class Journal {
     const { folder, files = fileSystem } = options;
     try {
       await files.makeFolder(folder);
-      await requireWritable(folder, files);
+      await requireWritableFolder(folder, files);
       const names = await files.names(folder);
       const leftover = names.flatMap((name) => segmentOfFile(name) ?? []);
       const rejected = await RejectedLines.open(folder, files);

@@ -2,7 +2,7 @@ import { mkdir, stat } from "node:fs/promises";
 import { dirname } from "node:path";
 import process from "node:process";
 import { codeOf, fileReasonOf, fileRemedyOf, isDiskFull } from "../errors/system-errors.ts";
-import { requireWritable } from "../journal/file-system.ts";
+import { requireWritableFolder } from "../journal/file-system.ts";
 import { StartupFailure } from "./startup-failure.ts";
 
 /** The reasons of errors that mean something else for a folder that is to be created. */
@@ -19,7 +19,7 @@ const AFTER_DISK_ERROR = "If it was writable before, read the log of the system 
 export async function openDataDir(dataDir: string): Promise<void> {
   try {
     await makeFolder(dataDir);
-    await requireWritable(dataDir);
+    await requireWritableFolder(dataDir);
   } catch (error) {
     if (isDiskFull(error)) return;
     throw unusableDataDir(dataDir, error);
