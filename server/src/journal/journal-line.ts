@@ -33,12 +33,8 @@ export function encodeLine({ kind, entry }: JournalLine): string {
   return `${text}\t${checksumOf(text)}\n`;
 }
 
-/**
- * Decodes a line without its newline. The problem does not quote the line, because it is logged.
- *
- * @param isCorrected whether an operator has changed the line, so that its checksum means nothing.
- */
-export function decodeLine(bytes: Uint8Array, isCorrected = false): JournalLine | UnreadableLine {
+/** Decodes a line without its newline. The problem does not quote the line, because it is logged. */
+export function decodeLine(bytes: Uint8Array): JournalLine | UnreadableLine {
   let whole: string;
   try {
     whole = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes);
@@ -46,8 +42,17 @@ export function decodeLine(bytes: Uint8Array, isCorrected = false): JournalLine 
     return unreadable("it is not UTF-8");
   }
   const text = whole.replace(CHECKSUM, "");
-  if (text !== whole && !isCorrected && !whole.endsWith(checksumOf(text)))
-    return unreadable("its checksum does not match");
+  if (text !== whole && !whole.endsWith(checksumOf(text))) return unreadable("its checksum does not match");
+  return decodeText(text);
+}
+
+/** Decodes a line that an operator has corrected. Its checksum, if it still has one, is that of the text before the correction. */
+export function decodeCorrectedLine(line: string): JournalLine | UnreadableLine {
+  return decodeText(line.toWellFormed().replace(CHECKSUM, ""));
+}
+
+/** Decodes a line without its checksum. */
+function decodeText(text: string): JournalLine | UnreadableLine {
   const kind = text.startsWith(BEGUN) ? "begun" : "ended";
   const json = kind === "begun" ? text.slice(BEGUN.length) : text;
   let entry: AuditEntry;

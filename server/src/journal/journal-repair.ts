@@ -2,7 +2,7 @@ import type { ActionState, Actor, NewAction } from "../contract/action.ts";
 import { type AuditEntry, requestIdOf } from "../contract/entry.ts";
 import { Failure } from "../errors/failure.ts";
 import type { Journal } from "./journal.ts";
-import { decodeLine, type JournalLine, type UnreadableLine } from "./journal-line.ts";
+import { decodeCorrectedLine, decodeLine, type JournalLine, type UnreadableLine } from "./journal-line.ts";
 import type { RejectedFile, RejectedLine } from "./rejected-lines.ts";
 import { insertLines } from "./replay-journal.ts";
 
@@ -240,7 +240,7 @@ function readAsStored(line: RejectedLine): ReadLine {
 
 /** Reads lines as if they had the text of a replacement. @throws {Failure} `invalid_request` if that is not a journal line. */
 function readAs(replacement: string): (line: RejectedLine) => ReadLine {
-  const content = decodeLine(new TextEncoder().encode(replacement), true);
+  const content = decodeCorrectedLine(replacement);
   if (content.kind === "unreadable") {
     const message = `The replacement is not a valid journal line: ${content.problem}. Correct it and try again.`;
     throw new Failure("invalid_request", message, { param: "replacement" });
