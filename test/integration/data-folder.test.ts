@@ -5,7 +5,7 @@ import { join } from "node:path";
 import process from "node:process";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { unusableDataDir } from "../../server/src/start/data-dir.ts";
-import { nodeId } from "../../server/src/start/node-membership.ts";
+import { nodeId } from "../../server/src/start/node-id.ts";
 import { systemError } from "../fixtures/faulty-disk.ts";
 import { runToExit } from "../fixtures/service.ts";
 import { canMountDisks, mountSmallDisk } from "../fixtures/small-disk.ts";

@@ -1,8 +1,4 @@
 import { randomUUID } from "node:crypto";
-import { readFile } from "node:fs/promises";
-import { hostname } from "node:os";
-import { join } from "node:path";
-import process from "node:process";
 import { setTimeout } from "node:timers/promises";
 import type { Logger } from "pino";
 import { AdmissionStoreUnavailable } from "../admission/admission-store.ts";
@@ -12,14 +8,10 @@ import type { NodeLife, NodeRow, PostgresNodes } from "../admission/nodes-store.
 import { type Joining, RedisAgreement } from "../admission/redis-agreement.ts";
 import type { RedisAdmissionStore } from "../admission/redis-store.ts";
 import type { Config } from "../config/config.ts";
-import { isCanonicalUuid } from "../contract/ids.ts";
 import { withTimeout } from "../errors/deadline.ts";
-import { codeOf } from "../errors/system-errors.ts";
-import { fileSystem } from "../journal/file-system.ts";
-import { unusableDataDir } from "./data-dir.ts";
+import { nodeLabel } from "./node-id.ts";
 import { StartupFailure } from "./startup-failure.ts";
 
-const ID_FILE = "node-id";
 /** How long a single node that crashed keeps others from its database. It counts from its last renewal, by the database's clock. */
 const LEASE_MS = 10 * 60_000;
 /** A single node that can't reach the database for this long stops admitting requests, well before its lease ends. */
@@ -40,7 +32,7 @@ export type Membership = Awaited<ReturnType<typeof joinNodes>>;
 type OnReplaced = (reason: string, what: "node" | "database") => void;
 
 export interface MembershipParts {
-  /** See {@link nodeId}. */
+  /** The id of the node, which its data folder holds. */
   readonly id: string;
   readonly registry: PostgresNodes;
   readonly position: PositionInDatabase;
@@ -340,32 +332,4 @@ function notShared(joining: Joining, doesNotAnswer: boolean): string {
     return "The Redis of REDIS_URL does not answer.";
   }
   return "Other nodes use the database of DATABASE_URL with another Redis server, or another part of this one. REDIS_URL and OSTIARY_REDIS_PREFIX must be the same for all nodes; after a failover, REDIS_URL must reach the new primary from every node.";
-}
-
-/** The name of this process, for people. */
-export function nodeLabel(dataDir: string): string {
-  return `${hostname()}, process ${process.pid}, data folder ${dataDir}`;
-}
-
-/**
- * The node's id. It is stored in the data folder, which one node uses at a time, and so survives a crash.
- *
- * @throws {StartupFailure} when it can't be read, or the folder has none and can't store one, such as on a full disk.
- */
-export async function nodeId(dataDir: string): Promise<string> {
-  const file = join(dataDir, ID_FILE);
-  try {
-    const known = (await readFile(file, "utf8").catch(emptyIfMissing)).trim();
-    if (isCanonicalUuid(known)) return known;
-    const id = randomUUID();
-    await fileSystem.replace(file, Buffer.from(`${id}\n`));
-    return id;
-  } catch (error) {
-    throw unusableDataDir(dataDir, error);
-  }
-}
-
-function emptyIfMissing(error: unknown): string {
-  if (codeOf(error) === "ENOENT") return "";
-  throw error;
 }

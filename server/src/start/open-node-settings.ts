@@ -5,7 +5,7 @@ import type { Catalog } from "../catalog/catalog.ts";
 import type { Config } from "../config/config.ts";
 import { SET_BY, type SettingDigests, type SharedSetting } from "../contract/node-settings.ts";
 import type { Plans } from "../contract/plans.ts";
-import { nodeLabel } from "./node-membership.ts";
+import { nodeLabel } from "./node-id.ts";
 import type { OpenNode } from "./open-node.ts";
 import type { Startup } from "./startup.ts";
 

@@ -13,7 +13,8 @@ import { MIGRATION_IS_BLOCKED, migrate, schemaVersion, untilMigrated } from "../
 import { reasonOf } from "../errors/problems.ts";
 import { openClocks } from "./clocks.ts";
 import { openDataDir } from "./data-dir.ts";
-import { joinNodes, type Membership, nodeId } from "./node-membership.ts";
+import { nodeId } from "./node-id.ts";
+import { joinNodes, type Membership } from "./node-membership.ts";
 import { openAdmissionStore, openConfiguredDatabase, redisErrorLog } from "./open-stores.ts";
 import { complaintAbout } from "./readiness.ts";
 import type { Startup } from "./startup.ts";

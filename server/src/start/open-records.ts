@@ -13,7 +13,7 @@ import { dropOldUsage } from "../keys/key-usage.ts";
 import { Metrics } from "../metrics/metrics.ts";
 import { SecurityLog } from "../security/security-log.ts";
 import { dropOldSecurityEvents } from "../security/security-store.ts";
-import { nodeLabel } from "./node-membership.ts";
+import { nodeLabel } from "./node-id.ts";
 import { openAudit } from "./open-audit.ts";
 import type { OpenNode } from "./open-node.ts";
 import type { OpenResponses } from "./open-responses.ts";
