@@ -4,8 +4,8 @@ import {
   UnreadableData,
   writeProcedureData,
 } from "../../sdk/src/contract/procedure-data.ts";
+import { answerText, cachedAnswer } from "../../server/src/management/cached-answer.ts";
 import { EncodedAnswers } from "../../server/src/management/encoded-answers.ts";
-import { answerText, keptAnswer } from "../../server/src/management/kept-answer.ts";
 import { mintSecretString, TOKEN_PREFIX } from "../../server/src/secrets/secret-string.ts";
 import { metricOf } from "../fixtures/metrics.ts";
 import { signInOperator, startOperatedService } from "../fixtures/operator.ts";
@@ -311,7 +311,7 @@ describe("the list of models, which is large in a large catalog", () => {
 
   it("is made and encoded once for each catalog", () => {
     let made = 0;
-    const list = keptAnswer((models: readonly string[]) => ({ models, version: BigInt(++made) }));
+    const list = cachedAnswer((models: readonly string[]) => ({ models, version: BigInt(++made) }));
     const [first, second] = [["one"], ["two"]];
     const encoded = answerText(list(first));
     expect(encoded).toBe(JSON.stringify(writeProcedureData({ models: ["one"], version: 1n })));

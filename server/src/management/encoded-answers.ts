@@ -1,5 +1,5 @@
 import { setImmediate } from "node:timers/promises";
-import { answerText } from "./kept-answer.ts";
+import { answerText } from "./cached-answer.ts";
 
 /** Begins what stands in the place of an answer. It is sent nowhere, so that no answer can contain it. */
 const MARK = crypto.randomUUID();

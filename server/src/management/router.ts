@@ -27,8 +27,8 @@ import type { Transport } from "../upstream/transport.ts";
 import { accountRouter } from "./account.ts";
 import { auditRouter } from "./audit.ts";
 import { authRouter } from "./auth.ts";
+import { cachedAnswer } from "./cached-answer.ts";
 import { creditsRouter } from "./credits.ts";
-import { keptAnswer } from "./kept-answer.ts";
 import { keysRouter } from "./keys.ts";
 import type { NodeStatus } from "./node-status.ts";
 import { operatorRouter } from "./operator.ts";
@@ -83,7 +83,7 @@ export interface RpcServices {
 }
 
 /** The answer of `models.list`, which is the same for everyone, and large. */
-const listOf = keptAnswer((models: Catalog["models"]) => ({
+const listOf = cachedAnswer((models: Catalog["models"]) => ({
   /** The models, in the order of the catalog. */
   models: models.map(({ routes: _, ...model }) => model),
 }));

@@ -1,13 +1,13 @@
 import { writeProcedureData } from "../../../sdk/src/contract/procedure-data.ts";
 
-/** Answers that are kept, as texts in the encoding of procedures. */
+/** The texts of cached answers, in the encoding of procedures. */
 const encoded = new WeakMap<object, string>();
 
 /**
  * Makes the answer of a procedure from a value that does not change, once for each value. The answer is encoded once, too: the list of 2,000
  * models takes 40 ms.
  */
-export function keptAnswer<Source extends object, Answer extends object>(
+export function cachedAnswer<Source extends object, Answer extends object>(
   make: (source: Source) => Answer,
 ): (source: Source) => Answer {
   const answers = new WeakMap<Source, Answer>();
@@ -23,8 +23,8 @@ export function keptAnswer<Source extends object, Answer extends object>(
 
 /** The answer of a procedure as text in the encoding of procedures. */
 export function answerText(answer: unknown): string {
-  const kept = typeof answer === "object" && answer !== null ? encoded.get(answer) : undefined;
-  return kept ?? encodedText(answer);
+  const cached = typeof answer === "object" && answer !== null ? encoded.get(answer) : undefined;
+  return cached ?? encodedText(answer);
 }
 
 function encodedText(answer: unknown): string {
