@@ -2,6 +2,7 @@ import type { AccountId } from "../contract/account.ts";
 import { atOneMoment, type Database, LONG_READ_TIMEOUT_MS, type Transaction } from "../database/database.ts";
 import type { Reader, Reads } from "../database/reads.ts";
 import type { Recorder } from "./recorder.ts";
+import { readBatchDigest } from "./removed-entries.ts";
 
 /** A point in an account's chain of batches. Given later, it shows whether earlier entries were changed. */
 export interface ChainPoint {
@@ -134,7 +135,7 @@ async function verifyStretch(
       : [];
   if (expected !== null && expected.batch >= removedBatches) {
     const { batch } = expected;
-    if ((await readDigest(sql, accountId, batch)) !== expected.digest) {
+    if ((await readBatchDigest(sql, accountId, batch)) !== expected.digest) {
       problems.push({ batch, problem: "digest_differs", recordedEntries: null, foundEntries: 0 });
     }
   }
@@ -262,15 +263,4 @@ async function findWrongHead(sql: Transaction, accountId: AccountId): Promise<re
         select id from audit_entries entry where entry.account_id = chain.account_id order by id desc limit 1
       )
     )`;
-}
-
-/** The digest of a batch, even if it is the last one that retention deleted; `null` if there is no such batch. */
-async function readDigest(sql: Transaction, accountId: AccountId, batch: number): Promise<string | null> {
-  const [row] = await sql<{ digest: string | null }[]>`
-    select encode(digest, 'hex') as digest from audit_batches
-    where account_id = ${accountId} and batch = ${batch}
-    union all
-    select encode(removed_digest, 'hex') from audit_chains
-    where account_id = ${accountId} and removed_batches = ${batch}`;
-  return row?.digest ?? null;
 }

@@ -193,12 +193,3 @@ export async function readBatchUpTo(
     where entry.id = ${newest} and entry.account_id = ${accountId} and batches.newest = entry.id`;
   return row ?? null;
 }
-
-/** The digest of a batch in hexadecimal, even if it is the last one that retention deleted; `null` if there is none. */
-export async function readDigest(sql: Database, accountId: AccountId, batch: bigint): Promise<string | null> {
-  const [row] = await sql<{ digest: string | null }[]>`
-    select encode(digest, 'hex') as digest from audit_batches where account_id = ${accountId} and batch = ${batch}
-    union all
-    select encode(removed_digest, 'hex') from audit_chains where account_id = ${accountId} and removed_batches = ${batch}`;
-  return row?.digest ?? null;
-}

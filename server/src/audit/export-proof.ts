@@ -11,13 +11,12 @@ import {
   type RecordedBatch,
   readBatch,
   readBatchUpTo,
-  readDigest,
   readLeftOut,
   readOthers,
   readSegments,
 } from "./export-proof-store.ts";
 import { type EntryFilter, searchOf } from "./filter.ts";
-import { entriesDeleted, type Removed, requireKept } from "./removed-entries.ts";
+import { entriesDeleted, type Removed, readBatchDigest, requireKept } from "./removed-entries.ts";
 
 /** Entries that one statement reads: of the period, or of batches that need a proof. */
 const ENTRIES_AT_ONCE = 5_000;
@@ -146,7 +145,7 @@ export class ProvedExport {
   /** Reads the digest before the first batch as soon as that is known: until the end of a long export, retention may delete both. */
   async #readBefore(first: bigint): Promise<BatchBefore> {
     if (this.#before?.first !== first) {
-      const digest = await readDigest(this.#sql, this.#stretch.accountId, first - 1n);
+      const digest = await readBatchDigest(this.#sql, this.#stretch.accountId, first - 1n);
       this.#before = { first, digest };
     }
     return this.#before;

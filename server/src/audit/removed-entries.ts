@@ -1,6 +1,6 @@
 import type { AccountId } from "../contract/account.ts";
 import type { EntryId } from "../contract/entry.ts";
-import type { Database } from "../database/database.ts";
+import type { Database, Transaction } from "../database/database.ts";
 import { Failure } from "../errors/failure.ts";
 import type { ExportPosition } from "./cursor.ts";
 
@@ -31,6 +31,21 @@ export async function readRemoved(sql: Database, accountId: AccountId): Promise<
   const [row] = await sql<RemovedRow[]>`
     select ${sql.unsafe(REMOVED_COLUMNS)} from audit_chains chain where account_id = ${accountId}`;
   return removedOf(row);
+}
+
+/** The digest of a batch in hexadecimal, even if it is the last one that retention deleted; `null` if there is no such batch. */
+export async function readBatchDigest(
+  sql: Database | Transaction,
+  accountId: AccountId,
+  batch: bigint | number,
+): Promise<string | null> {
+  const [row] = await sql<{ digest: string | null }[]>`
+    select encode(digest, 'hex') as digest from audit_batches
+    where account_id = ${accountId} and batch = ${batch}
+    union all
+    select encode(removed_digest, 'hex') from audit_chains
+    where account_id = ${accountId} and removed_batches = ${batch}`;
+  return row?.digest ?? null;
 }
 
 /**
