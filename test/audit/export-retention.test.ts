@@ -1,9 +1,10 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { verifyAuditExport } from "../../sdk/src/audit/verify-export.ts";
-import { AuditLog, type ExportFormat } from "../../server/src/audit/audit-log.ts";
+import { AuditLog } from "../../server/src/audit/audit-log.ts";
 import { dropOldEntries } from "../../server/src/audit/audit-retention.ts";
 import { type EntryFilter, filterOf } from "../../server/src/audit/filter.ts";
 import type { Recorder } from "../../server/src/audit/recorder.ts";
+import type { ExportFormat } from "../../server/src/audit/selection.ts";
 import type { AccountId } from "../../server/src/contract/account.ts";
 import { timeOfEntry } from "../../server/src/contract/entry.ts";
 import { BUILT_IN_PLANS } from "../../server/src/contract/plans.ts";

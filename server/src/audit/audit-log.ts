@@ -12,47 +12,13 @@ import {
   readCursor,
   readExportCursor,
 } from "./cursor.ts";
+import type { ExportedLines, ExportPlan } from "./export-plan.ts";
 import type { EntryFilter } from "./filter.ts";
 import type { LogScope } from "./filter-sql.ts";
+import type { FoundEntries, LogSearch } from "./log-search.ts";
 import type { Recorder } from "./recorder.ts";
 import { type Removed, requireContinuable, requireKept } from "./removed-entries.ts";
-import { selectionOf } from "./selection.ts";
-
-export type ExportFormat = "ndjson" | "csv";
-
-/** The matching entries in a part of the log. */
-export interface ListedStretch {
-  readonly entries: readonly ListedEntry[];
-  /** The last entry that was searched, if fewer than `limit` matched; `null` if the search has reached the end. */
-  readonly searchedTo: EntryId | null;
-}
-
-/** What an export writes, and how its cursors begin. */
-export interface ExportedStretch {
-  readonly accountId: AccountId;
-  readonly format: ExportFormat;
-  readonly filter: EntryFilter;
-  readonly asOf: AsOf;
-  readonly cursorStart: string;
-}
-
-export interface ExportedLines {
-  /** Each ends with a newline. */
-  readonly text: string;
-  readonly count: number;
-  readonly last: EntryId | null;
-  /** As that of a {@link ListedStretch}. */
-  readonly searchedTo: EntryId | null;
-  /** What had been deleted when the lines were read. */
-  readonly removed: Removed;
-}
-
-/** Which entries are searched: those that match in a snapshot of an account's log, or in the log of all accounts. */
-export interface LogSearch {
-  readonly scope: LogScope;
-  readonly filter: EntryFilter;
-  readonly asOf: AsOf;
-}
+import { type ExportFormat, selectionOf } from "./selection.ts";
 
 /** What to export. */
 export interface ExportRequest {
@@ -128,7 +94,7 @@ export class AuditLog {
     search: LogSearch,
     before: EntryId | null,
     limit: number,
-  ): Promise<ListedStretch> {
+  ): Promise<FoundEntries> {
     const entries: ListedEntry[] = [];
     const endMs = performance.now() + SEARCH_MS;
     for (let from = before; ; ) {
@@ -188,7 +154,7 @@ export class AuditLog {
     }
     const asOf = position?.asOf ?? (await this.#now(accountId));
     const hasSnapshot = position === null ? !isClosed(filter, this.#pastMs()) : position.asOf !== null;
-    const stretch = {
+    const plan: ExportPlan = {
       accountId,
       format,
       filter,
@@ -197,9 +163,9 @@ export class AuditLog {
     };
     const stream = this.#reads.stream(accountId);
     const pages = isProved
-      ? this.#entries.provedLines(stream.run, stretch, position)
+      ? this.#entries.provedLines(stream.run, plan, position)
       : pagesAfter(position?.entry ?? null, (after) =>
-          stream.run(() => this.#entries.exportEntries(stretch, after, EXPORTED_AT_ONCE)),
+          stream.run(() => this.#entries.exportEntries(plan, after, EXPORTED_AT_ONCE)),
         );
     return untilEnded(pages, () => stream.end());
   }

@@ -3,12 +3,13 @@ import type { EntryId, ListedEntry } from "../contract/entry.ts";
 import { type EntryRow, storedEntryOf } from "../contract/entry-columns.ts";
 import { type Database, LONG_READ_TIMEOUT_MS, type SqlFragment } from "../database/database.ts";
 import type { StreamedRead } from "../database/reads.ts";
-import type { ExportedLines, ExportedStretch, ListedStretch, LogSearch } from "./audit-log.ts";
 import type { AsOf, ExportPosition } from "./cursor.ts";
 import { CSV_VALUES, jsonFields, SELECTED_COLUMNS } from "./entry-sql.ts";
+import type { ExportedLines, ExportPlan } from "./export-plan.ts";
 import { ProvedExport } from "./export-proof.ts";
 import type { EntryFilter } from "./filter.ts";
 import { fromNewest, inPeriod, isPart, isSearch, type LogScope, matching } from "./filter-sql.ts";
+import type { FoundEntries, LogSearch } from "./log-search.ts";
 import { REMOVED_COLUMNS, type Removed, type RemovedRow, readRemoved, removedOf } from "./removed-entries.ts";
 
 /** New entries are counted up to this number. */
@@ -59,7 +60,7 @@ export class PostgresAuditReader {
     { scope, filter, asOf }: LogSearch,
     before: EntryId | null,
     limit: number,
-  ): Promise<ListedStretch> {
+  ): Promise<FoundEntries> {
     const sql = this.#longReads;
     const start = before === null ? fromNewest(sql, scope) : sql`entries.id < ${before}`;
     const edge = isSearch(filter)
@@ -122,7 +123,7 @@ export class PostgresAuditReader {
    * the entry's id.
    */
   async exportEntries(
-    { accountId, format, filter, asOf, cursorStart }: ExportedStretch,
+    { accountId, format, filter, asOf, cursorStart }: ExportPlan,
     after: EntryId | null,
     limit: number,
   ): Promise<ExportedLines> {
@@ -168,10 +169,10 @@ export class PostgresAuditReader {
   /** The lines of an export with its proof, each with a newline. */
   provedLines(
     run: StreamedRead["run"],
-    stretch: ExportedStretch,
+    plan: ExportPlan,
     start: ExportPosition | null,
   ): AsyncGenerator<string> {
-    return new ProvedExport(this.#longReads, run, stretch, start).lines();
+    return new ProvedExport(this.#longReads, run, plan, start).lines();
   }
 }
 

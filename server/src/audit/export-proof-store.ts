@@ -1,8 +1,8 @@
 import type { AccountId } from "../contract/account.ts";
 import { type EntryId, firstEntryIdAt } from "../contract/entry.ts";
 import type { Database } from "../database/database.ts";
-import type { ExportedStretch } from "./audit-log.ts";
 import { JSON_COVERED_FIELDS, jsonFields } from "./entry-sql.ts";
+import type { ExportPlan } from "./export-plan.ts";
 import { inPeriod, isSearch, matching } from "./filter-sql.ts";
 import { REMOVED_COLUMNS, type Removed, type RemovedRow, removedOf } from "./removed-entries.ts";
 
@@ -50,7 +50,7 @@ type SegmentRow = (ProvedSegment | { readonly entry: null }) & {
  */
 export async function readSegments(
   sql: Database,
-  { accountId, filter, asOf, cursorStart }: ExportedStretch,
+  { accountId, filter, asOf, cursorStart }: ExportPlan,
   after: EntryId,
   { first, last }: { readonly first: bigint; readonly last: bigint },
   limit: number,
@@ -102,7 +102,7 @@ export async function readSegments(
 /** Reads what the export leaves out of some batches: the entries at the places from one on, up to a number of them. */
 export async function readLeftOut(
   sql: Database,
-  { accountId, filter, asOf }: ExportedStretch,
+  { accountId, filter, asOf }: ExportPlan,
   batches: readonly RecordedBatch[],
   fromPlace: number,
   places: number,
@@ -146,7 +146,7 @@ export async function readLeftOut(
 /** The next batches after one, up to another, whose newest entry is not in the period: together a limited number of entries. */
 export async function readOthers(
   sql: Database,
-  { accountId, filter: { from, to }, asOf }: ExportedStretch,
+  { accountId, filter: { from, to }, asOf }: ExportPlan,
   after: bigint,
   upTo: bigint,
   maxEntries: number,

@@ -2,8 +2,8 @@ import { type EntryId, firstEntryIdAt } from "../contract/entry.ts";
 import type { Database } from "../database/database.ts";
 import { batchesOf } from "../database/insert-all.ts";
 import type { StreamedRead } from "../database/reads.ts";
-import type { ExportedStretch } from "./audit-log.ts";
 import { type ExportPosition, type ProofPosition, proofCursorEnd, type WrittenProof } from "./cursor.ts";
+import type { ExportPlan } from "./export-plan.ts";
 import {
   PLACES_PER_LINE,
   type ProofChunk,
@@ -30,7 +30,7 @@ const PLACES_AT_ONCE = 10 * PLACES_PER_LINE;
 export class ProvedExport {
   readonly #sql: Database;
   readonly #run: StreamedRead["run"];
-  readonly #stretch: ExportedStretch;
+  readonly #plan: ExportPlan;
   readonly #isNew: boolean;
   /** The last entry that was read: all lines up to it are written. */
   #entry: EntryId;
@@ -44,17 +44,12 @@ export class ProvedExport {
    * @param run runs each read of the database when it is its turn.
    * @param start where the export continues; `null`: at its beginning.
    */
-  constructor(
-    sql: Database,
-    run: StreamedRead["run"],
-    stretch: ExportedStretch,
-    start: ExportPosition | null,
-  ) {
+  constructor(sql: Database, run: StreamedRead["run"], plan: ExportPlan, start: ExportPosition | null) {
     this.#sql = sql;
     this.#run = run;
-    this.#stretch = stretch;
+    this.#plan = plan;
     this.#isNew = start === null;
-    this.#entry = start?.entry ?? beforeAll(stretch.filter);
+    this.#entry = start?.entry ?? beforeAll(plan.filter);
     this.#position = start?.proof ?? { first: 0n, last: 0n, written: null };
   }
 
@@ -62,8 +57,8 @@ export class ProvedExport {
   async *lines(): AsyncGenerator<string> {
     const { written } = this.#position;
     if (this.#isNew) {
-      const { from, to } = this.#stretch.filter;
-      yield this.#proofLine(JSON.stringify({ export: { from, to, filter: searchOf(this.#stretch.filter) } }));
+      const { from, to } = this.#plan.filter;
+      yield this.#proofLine(JSON.stringify({ export: { from, to, filter: searchOf(this.#plan.filter) } }));
     }
     if (written === "end") return;
     if (written?.section === "rest") {
@@ -81,13 +76,7 @@ export class ProvedExport {
   async *#period(): AsyncGenerator<string> {
     for (;;) {
       const { segments, isEnd, removed } = await this.#run(async () => {
-        const read = await readSegments(
-          this.#sql,
-          this.#stretch,
-          this.#entry,
-          this.#position,
-          ENTRIES_AT_ONCE,
-        );
+        const read = await readSegments(this.#sql, this.#plan, this.#entry, this.#position, ENTRIES_AT_ONCE);
         await this.#readBefore(read.segments.at(-1)?.first ?? this.#position.first);
         return read;
       });
@@ -121,9 +110,7 @@ export class ProvedExport {
   async *#otherBatches(after: bigint): AsyncGenerator<string> {
     const { last } = this.#position;
     for (let newest = after; newest < last; ) {
-      const batches = await this.#run(() =>
-        readOthers(this.#sql, this.#stretch, newest, last, ENTRIES_AT_ONCE),
-      );
+      const batches = await this.#run(() => readOthers(this.#sql, this.#plan, newest, last, ENTRIES_AT_ONCE));
       const lastOfThese = batches.at(-1);
       if (lastOfThese === undefined) return;
       for await (const chunk of this.#readChunks(batches)) yield this.#chunkLine("rest", chunk);
@@ -145,7 +132,7 @@ export class ProvedExport {
   /** Reads the digest before the first batch as soon as that is known: until the end of a long export, retention may delete both. */
   async #readBefore(first: bigint): Promise<BatchBefore> {
     if (this.#before?.first !== first) {
-      const digest = await readBatchDigest(this.#sql, this.#stretch.accountId, first - 1n);
+      const digest = await readBatchDigest(this.#sql, this.#plan.accountId, first - 1n);
       this.#before = { first, digest };
     }
     return this.#before;
@@ -153,14 +140,14 @@ export class ProvedExport {
 
   /** The proof of the batch whose newest entry is the last that was written. */
   async *#proofOfLastBatch(): AsyncGenerator<string> {
-    const batch = await this.#run(() => readBatchUpTo(this.#sql, this.#stretch.accountId, this.#entry));
+    const batch = await this.#run(() => readBatchUpTo(this.#sql, this.#plan.accountId, this.#entry));
     if (batch === null) return;
     for await (const chunk of this.#readChunksOf(batch, 0)) yield this.#chunkLine("batch", chunk);
   }
 
   /** The proof of a batch after its last line that was written. */
   async *#chunksAfter({ section, batch, chunk }: WrittenProof): AsyncGenerator<string> {
-    const recorded = await this.#run(() => readBatch(this.#sql, this.#stretch.accountId, batch));
+    const recorded = await this.#run(() => readBatch(this.#sql, this.#plan.accountId, batch));
     if (recorded === null) return;
     for await (const next of this.#readChunksOf(recorded, (chunk + 1) * PLACES_PER_LINE))
       yield this.#chunkLine(section, next);
@@ -172,7 +159,7 @@ export class ProvedExport {
     if (single === undefined) return;
     if (batches.length === 1) return yield* this.#readChunksOf(single, 0);
     const byBatch = new Map(batches.map(({ batch }): [bigint, ProofChunk[]] => [batch, []]));
-    const chunks = await this.#run(() => readLeftOut(this.#sql, this.#stretch, batches, 0, ENTRIES_AT_ONCE));
+    const chunks = await this.#run(() => readLeftOut(this.#sql, this.#plan, batches, 0, ENTRIES_AT_ONCE));
     for (const chunk of chunks) byBatch.get(chunk.batch)?.push(chunk);
     for (const ofBatch of byBatch.values()) yield* ofBatch;
   }
@@ -180,7 +167,7 @@ export class ProvedExport {
   /** Reads what is left out of one batch, which may have very many entries. */
   async *#readChunksOf(batch: RecordedBatch, fromPlace: number): AsyncGenerator<ProofChunk> {
     for (let place = fromPlace; place < batch.entries; place += PLACES_AT_ONCE) {
-      yield* await this.#run(() => readLeftOut(this.#sql, this.#stretch, [batch], place, PLACES_AT_ONCE));
+      yield* await this.#run(() => readLeftOut(this.#sql, this.#plan, [batch], place, PLACES_AT_ONCE));
     }
   }
 
@@ -192,7 +179,7 @@ export class ProvedExport {
   }
 
   #proofLine(proof: string): string {
-    const cursor = `${this.#stretch.cursorStart}${this.#entry}${proofCursorEnd(this.#position)}`;
+    const cursor = `${this.#plan.cursorStart}${this.#entry}${proofCursorEnd(this.#position)}`;
     return `{"proof":${proof},"cursor":"${cursor}"}\n`;
   }
 }

@@ -1,8 +1,9 @@
 import { createHash } from "node:crypto";
-import type { ExportFormat } from "./audit-log.ts";
 import { CSV_FIELDS } from "./entry-sql.ts";
 import { type EntryFilter, searchOf } from "./filter.ts";
 import type { LogScope } from "./filter-sql.ts";
+
+export type ExportFormat = "ndjson" | "csv";
 
 /** Identifies the content and the format of pages or of an export: see {@link selectionOf}. */
 export type Selection = string & { readonly __id: "selection" };

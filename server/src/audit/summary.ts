@@ -2,10 +2,10 @@ import { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from "../../../sdk/src/contract
 import { type EntryId, timeOfEntry } from "../contract/entry.ts";
 import { type Database, LONG_READ_TIMEOUT_MS } from "../database/database.ts";
 import type { Reader, ReadSlices, Reads } from "../database/reads.ts";
-import type { LogSearch } from "./audit-log.ts";
 import type { PostgresAuditReader } from "./audit-reader.ts";
 import type { EntryFilter } from "./filter.ts";
 import { fromNewest, hasFailed, inPeriod, type LogScope, matching } from "./filter-sql.ts";
+import type { LogSearch } from "./log-search.ts";
 import type { Recorder } from "./recorder.ts";
 
 /** The sums of the entries that match a filter. */
