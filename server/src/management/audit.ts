@@ -2,6 +2,7 @@ import { tracked } from "@trpc/server";
 import * as z from "zod";
 import { RefusedCaller } from "../access/access.ts";
 import { AUDIT_PAGE_LIMIT, type AuditLog } from "../audit/audit-log.ts";
+import type { TailNews } from "../audit/audit-tail.ts";
 import type { AsOf } from "../audit/cursor.ts";
 import { filterInput, filterOf } from "../audit/filter.ts";
 import type { AccountId } from "../contract/account.ts";
@@ -86,27 +87,10 @@ export function auditRouter({ auditLog, auditChain, auditSummary, auditTail }: R
       .subscription(async function* ({ ctx, input, signal }) {
         const ended = signal ?? new AbortController().signal;
         const after = input.lastEventId === undefined ? null : readEventId(input.lastEventId);
-        // A new client's first event has no entries, and the id to continue after.
-        let hasPlace = after !== null;
+        const { accountId, reader, requireSameCaller } = ctx;
         try {
-          const { accountId, reader } = ctx;
           const followed = { accountId, filter: filterOf(input), after, reader };
-          for await (const news of auditTail.follow(followed, ended)) {
-            await ctx.requireSameCaller();
-            if (news === null) continue;
-            const { upTo, entries, skipped, hasGap } = news;
-            if (entries.length > 0 || hasGap || !hasPlace) {
-              hasPlace = true;
-              yield tracked(String(upTo), {
-                /** The new entries, at most 200, oldest first. */
-                entries: entries.map(publicView),
-                /** The number of further entries, which the event leaves out, counted up to 10,000. */
-                skipped,
-                /** Whether entries before these may be missing. `audit.list` has them. */
-                hasGap,
-              });
-            }
-          }
+          yield* tailEvents(auditTail.follow(followed, ended), after === null, requireSameCaller);
         } catch (thrown) {
           throw toTrpcError(thrown instanceof RefusedCaller ? thrown.failure : toFailure(thrown));
         }
@@ -140,6 +124,33 @@ export function auditRouter({ auditLog, auditChain, auditSummary, auditTail }: R
         auditChain.verify(ctx.accountId, input.after ?? null, input.expected ?? null, ctx.reader),
       ),
   });
+}
+
+/**
+ * The events of a subscription to the log. News without entries are left out, except for the first ones of a new client, which have the id to
+ * continue after.
+ */
+async function* tailEvents(
+  allNews: AsyncIterable<TailNews | null>,
+  isNewClient: boolean,
+  requireSameCaller: () => Promise<void>,
+) {
+  let needsId = isNewClient;
+  for await (const news of allNews) {
+    await requireSameCaller();
+    if (news === null) continue;
+    const { upTo, entries, skipped, hasGap } = news;
+    if (entries.length === 0 && !hasGap && !needsId) continue;
+    needsId = false;
+    yield tracked(String(upTo), {
+      /** The new entries, at most 200, oldest first. */
+      entries: entries.map(publicView),
+      /** The number of further entries, which the event leaves out, counted up to 10,000. */
+      skipped,
+      /** Whether entries before these may be missing. `audit.list` has them. */
+      hasGap,
+    });
+  }
 }
 
 function readEventId(text: string): AsOf {
