@@ -52,7 +52,7 @@ export interface PromptText {
 /** Counts the tokens of a short text. */
 export type CountTokens = (text: string) => number;
 
-/** Loads OpenAI's current tokenizer, which takes 70 MB. Other vendors' counts differ by some percent. */
+/** Loads OpenAI's current tokenizer, which takes 70 MB. Other providers' counts differ by some percent. */
 export async function loadTokenizer(): Promise<CountTokens> {
   const { countTokens } = await import("gpt-tokenizer/encoding/o200k_base");
   // Text that looks like a special token counts as text: people may write about tokenizers.

@@ -13,7 +13,7 @@ export interface ForwardedForm {
 
 /**
  * The body for the upstream: the client's, byte for byte, with the upstream's name of the model. Thoughts of other providers' models,
- * which a client has from this service, are left out: Anthropic refuses a thought without its own signature. Other vendors' servers may not
+ * which a client has from this service, are left out: Anthropic refuses a thought without its own signature. Other providers' servers may not
  * sign theirs, and refuse the calls that follow without them. Ids that other servers have given to calls are replaced where Anthropic refuses them.
  *
  * @param form `keepsUser`: whether the id of the user stays as the client sent it. Otherwise it is plain. `keepsThoughts`: whether the upstream gets
@@ -90,7 +90,7 @@ function withOwnIds(message: Json): Json {
   return { ...message, content: message.content.map(withOwnId) };
 }
 
-/** A call or a result with an id that Anthropic takes. Other vendors' servers of this API have given others to their calls. */
+/** A call or a result with an id that Anthropic takes. Other providers' servers of this API have given others to their calls. */
 function withOwnId(block: Json): Json {
   if (!isJsonObject(block)) return block;
   const member = ID_MEMBERS.get(block.type);

@@ -43,7 +43,7 @@ export const anthropic: DialectDefinition = {
 const DEFAULT_BASE_URL = "https://api.anthropic.com/v1";
 const BETA = "anthropic-beta";
 const MAX_MESSAGE_LENGTH = 1_000;
-/** Words by which other vendors' servers refuse an id of the user that is more than a name, as Claude Code's is: DeepSeek's. */
+/** Words by which other providers' servers refuse an id of the user that is more than a name, as Claude Code's is: DeepSeek's. */
 const ABOUT_USER = /\buser_?id\b/i;
 /** Words by which Anthropic, and platforms that serve its models, refuse a thought of another provider's model, or one that a client has changed. */
 const UNREADABLE = new RegExp(
@@ -65,7 +65,7 @@ interface DialectState {
 }
 
 /**
- * Requests of the Messages API go through as they are, except for the model's name, for an id of the user that another vendor's server
+ * Requests of the Messages API go through as they are, except for the model's name, for an id of the user that another provider's server
  * refuses, and for thoughts that the upstream refuses to read. All others are translated.
  */
 function anthropicDialect(transport: Transport, monotonicMs: () => number): Dialect {

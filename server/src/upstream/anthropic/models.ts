@@ -63,13 +63,13 @@ const MODELS: readonly (readonly [pattern: RegExp, traits: ModelTraits])[] = [
   // A model that is newer than this list.
   [/claude-/, { ...WITH_LATE, isKnown: false }],
 ];
-/** The traits of other vendors' models that are served by Anthropic's API. */
+/** The traits of other providers' models that are served by Anthropic's API. */
 const FOREIGN: ModelTraits = { ...EARLY, isKnown: false };
 
 /** Hosts that serve only Anthropic's models by this API, under whatever name: Anthropic's own, Amazon's, Google's and Microsoft's. */
 const ANTHROPIC_HOST = /^$|^api\.anthropic\.com$|\.(?:amazonaws|googleapis|services\.ai\.azure)\.com$/;
 
-/** Whether a model is one of Anthropic's, and not of another vendor that serves its models by this API. */
+/** Whether a model is one of Anthropic's, and not of another provider that serves its models by this API. */
 export function isAnthropicModel(model: string, upstream: Upstream): boolean {
   return traitsOf(model) !== FOREIGN || ANTHROPIC_HOST.test(hostOf(upstream));
 }

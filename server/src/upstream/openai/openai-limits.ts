@@ -5,7 +5,7 @@ import { given } from "../write-conversation.ts";
 
 /** Hosts of OpenAI itself, which have fields that other servers refuse. */
 const OPENAI_HOST = /(?:^|\.)(?:openai\.com|azure\.com)$/;
-/** Those that may serve OpenAI's models. At one of Azure's there are other vendors' only, which may know only the older name of the limit. */
+/** Those that may serve OpenAI's models. At one of Azure's there are other providers' only, which may know only the older name of the limit. */
 const NEW_LIMIT_HOST = /(?:^|\.)openai\.com$|(?<!\.models\.ai)\.azure\.com$/;
 /** The minimum that OpenAI's models accept as the maximum of an answer. */
 const MIN_TOKENS = 16;

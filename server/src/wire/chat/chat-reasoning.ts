@@ -118,7 +118,7 @@ function reasoningWish(value: Json): Wish {
   };
 }
 
-/** Anthropic's `thinking`. Other vendors' servers have it without a budget. */
+/** Anthropic's `thinking`. Other providers' servers have it without a budget. */
 function thinkingWish(value: Json): Wish {
   const field = "thinking";
   const {
