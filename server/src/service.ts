@@ -20,10 +20,10 @@ import { type Serving, serve } from "./start/serve.ts";
 import { type Shutdown, STOP_MS, stopOnSignals } from "./start/shutdown.ts";
 import type { Startup } from "./start/startup.ts";
 import { reportStartupFailure } from "./start/startup-failure.ts";
-import { supervise } from "./start/supervisor.ts";
 import { Teardown } from "./start/teardown.ts";
 import { keepTickShape } from "./start/tick-shape.ts";
-import { workerProcess } from "./start/worker-process.ts";
+import { supervise } from "./start/workers/supervisor.ts";
+import { workerProcess } from "./start/workers/worker-process.ts";
 
 /** Opens the parts of the service in their order. Each adds its background jobs, and what closes it to the teardown. */
 async function start(startup: Startup): Promise<void> {

@@ -9,7 +9,7 @@ const OPTION = /--[a-z-]+=\d+/g;
 const STARTS = [
   ["package.json", /"start": "exec node (?<options>[^"]*) server/],
   ["package.json", /"start:deno": "exec deno run --v8-flags=(?<options>\S+) /],
-  ["server/src/start/spawn-worker.ts", /"--v8-flags=(?<options>[^"]+)"/],
+  ["server/src/start/workers/spawn-worker.ts", /"--v8-flags=(?<options>[^"]+)"/],
   ["deploy/systemd/ostiary.service", /^ExecStart=\S+ (?<options>.*) \S+ start$/m],
   ["deploy/image/Containerfile", /^ENTRYPOINT \["[^"]+", (?<options>.*), "[^"]+"\]$/m],
   [

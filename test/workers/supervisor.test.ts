@@ -8,7 +8,7 @@ import pino from "pino";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { readConfig } from "../../server/src/config/config.ts";
 import type { BannerFacts } from "../../server/src/start/banner.ts";
-import { Supervisor } from "../../server/src/start/supervisor.ts";
+import { Supervisor } from "../../server/src/start/workers/supervisor.ts";
 
 const WORKERS = 2;
 /** Workers have this process id and the next ones, which no process has. */

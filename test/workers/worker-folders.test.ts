@@ -3,7 +3,7 @@ import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { leftoverFolders, removeDrained } from "../../server/src/start/worker-folders.ts";
+import { leftoverFolders, removeDrained } from "../../server/src/start/workers/worker-folders.ts";
 
 let dataDir: string;
 let folder: string;

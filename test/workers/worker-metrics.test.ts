@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { addedUp, type MetricsJson } from "../../server/src/metrics/metrics.ts";
-import { WorkerMetrics } from "../../server/src/start/worker-metrics.ts";
+import { WorkerMetrics } from "../../server/src/start/workers/worker-metrics.ts";
 
 /** What a worker counts, and how many connections it has. */
 function metricsOf(requests: number): MetricsJson {

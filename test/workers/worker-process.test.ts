@@ -5,7 +5,7 @@ import { setImmediate } from "node:timers/promises";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import type { Metrics, MetricsJson } from "../../server/src/metrics/metrics.ts";
 import type { Shutdown } from "../../server/src/start/shutdown.ts";
-import { WORKER_VARIABLE, workerProcess } from "../../server/src/start/worker-process.ts";
+import { WORKER_VARIABLE, workerProcess } from "../../server/src/start/workers/worker-process.ts";
 
 afterEach(() => vi.restoreAllMocks());
 

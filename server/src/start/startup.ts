@@ -6,7 +6,7 @@ import type { BackgroundJobs } from "./background-jobs.ts";
 import type { Settings } from "./read-settings.ts";
 import type { Shutdown } from "./shutdown.ts";
 import type { Teardown } from "./teardown.ts";
-import type { WorkerProcess } from "./worker-process.ts";
+import type { WorkerProcess } from "./workers/worker-process.ts";
 
 /**
  * The parameters with which every part of the service is opened. A function that opens a part adds its background jobs to

@@ -1,7 +1,7 @@
 import { access, readdir, rm } from "node:fs/promises";
 import { join } from "node:path";
-import { codeOf } from "../errors/system-errors.ts";
-import { unusableDataDir } from "./data-dir.ts";
+import { codeOf } from "../../errors/system-errors.ts";
+import { unusableDataDir } from "../data-dir.ts";
 
 const WORKER_FOLDER = /^worker-(\d+)$/;
 

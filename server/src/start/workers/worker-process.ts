@@ -1,9 +1,9 @@
 import cluster from "node:cluster";
 import process from "node:process";
-import { withTimeout } from "../errors/deadline.ts";
-import type { Metrics, MetricsJson } from "../metrics/metrics.ts";
-import type { BannerFacts } from "./banner.ts";
-import type { Shutdown } from "./shutdown.ts";
+import { withTimeout } from "../../errors/deadline.ts";
+import type { Metrics, MetricsJson } from "../../metrics/metrics.ts";
+import type { BannerFacts } from "../banner.ts";
+import type { Shutdown } from "../shutdown.ts";
 
 /** The variable that only the supervisor sets, for its workers: the number of the worker, or {@link DRAINS}. */
 export const WORKER_VARIABLE = "_OSTIARY_WORKER";

@@ -3,7 +3,7 @@ import cluster from "node:cluster";
 import { once } from "node:events";
 import { createServer } from "node:net";
 import process from "node:process";
-import { isDeno } from "./runtime.ts";
+import { isDeno } from "../runtime.ts";
 
 /** The arguments of `npm run start:deno`, without prompts for permissions, and with the option that `Deno.serve` needs to share a port. */
 const DENO_ARGUMENTS = [

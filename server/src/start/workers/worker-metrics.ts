@@ -1,5 +1,5 @@
-import { resultWithin } from "../errors/deadline.ts";
-import { addedUp, type MetricsJson } from "../metrics/metrics.ts";
+import { resultWithin } from "../../errors/deadline.ts";
+import { addedUp, type MetricsJson } from "../../metrics/metrics.ts";
 
 /** A worker that does not answer in this time counts with its last answer. */
 const WORKER_TIMEOUT_MS = 2_000;
