@@ -30,24 +30,12 @@ export async function openManagement(
 ): Promise<Served["web"]> {
   const { settings, shutdown, now } = startup;
   const { config } = settings;
-  const { node, records, access, gateway, procedures, requests, dashboard, isStarted } = dependencies;
-  const { certificateExpiresAt, catalogProblems, settingsComparison } = dependencies;
+  const { node, records, access, procedures, requests, dashboard, isStarted } = dependencies;
   const { admissions, ping } = node;
   const { metrics, recorder, journal } = records;
   const { bodies, faults, trustedProxies, newId } = requests;
   const { router, callLimits } = procedures;
-  const { publisher } = access;
-  addMetrics(metrics, {
-    node,
-    records,
-    requests,
-    gateway,
-    callLimits,
-    publisher,
-    certificateExpiresAt,
-    catalogProblems,
-    settingsComparison,
-  });
+  addMetrics(metrics, { ...dependencies, callLimits, publisher: access.publisher });
   const addressOf = (request: Request, peer: string) =>
     clientAddress(peer, request.headers.get("x-forwarded-for")?.split(",") ?? [], trustedProxies);
   const metricsAccess = {
@@ -64,12 +52,9 @@ export async function openManagement(
   const answerScrape = (request: Request, peer: string) =>
     answerMetrics(metrics, metricsAccess, request, peer);
   const isOwnHost = (request: Request) => !config.isLocal || isLocalHost(new URL(request.url).hostname);
-  await serveMetrics(startup, requests, async (request, peer) => {
-    if (!isOwnHost(request)) return refuse(foreignHost());
-    return new URL(request.url).pathname === "/metrics"
-      ? await answerScrape(request, peer)
-      : notHere("Only /metrics is served on this port. Use that of PORT for everything else.");
-  });
+  await serveMetrics(startup, requests, (request, peer) =>
+    answerOnMetricsPort(request, isOwnHost(request), () => answerScrape(request, peer)),
+  );
   return createApp({
     rpc: createRpcHandler({
       router,
@@ -110,6 +95,18 @@ export function loadDashboard({ settings, folders }: Startup): Promise<Dashboard
   // The start reports a failure when it awaits the dashboard, unless it has failed before.
   dashboard.catch(() => {});
   return dashboard;
+}
+
+/** Answers a request on the port for metrics, which serves nothing else. */
+async function answerOnMetricsPort(
+  request: Request,
+  isOwnHost: boolean,
+  scrape: () => Promise<Response>,
+): Promise<Response> {
+  if (!isOwnHost) return refuse(foreignHost());
+  return new URL(request.url).pathname === "/metrics"
+    ? await scrape()
+    : notHere("Only /metrics is served on this port. Use that of PORT for everything else.");
 }
 
 function notHere(message: string): Response {
