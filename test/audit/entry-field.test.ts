@@ -2,7 +2,7 @@ import { describe, expect, it, vi } from "vitest";
 import { COVERED_FIELDS } from "../../sdk/src/contract/audit-entry.ts";
 import { CSV_FIELDS } from "../../server/src/audit/entry-sql.ts";
 import { filterOf } from "../../server/src/audit/filter.ts";
-import { publicEntryOf } from "../../server/src/contract/entry-columns.ts";
+import { publicEntryOf } from "../../server/src/audit/public-entry.ts";
 import { decodeEntry, encodeEntry } from "../../server/src/contract/entry-values.ts";
 import { openApiDocument } from "../../server/src/operations/openapi-document.ts";
 import { openAuditDatabase } from "../fixtures/audit-database.ts";

@@ -53,6 +53,7 @@ function columnsOf(table: string): string {
   ).join(", ");
 }
 
+/** How the database makes the fields that are not stored. */
 const DERIVED: { readonly [Name in Exclude<AuditField, RecordedField>]: string } = {
   request_id: "'req_' || replace(entries.id::text, '-', '')",
   key_name: KEY_NAME,

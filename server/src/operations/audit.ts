@@ -11,7 +11,7 @@ import {
 } from "../audit/audit-log.ts";
 import { CSV_FIELDS } from "../audit/entry-sql.ts";
 import { type EntryFilter, filterInput, filterOf } from "../audit/filter.ts";
-import { publicEntryOf } from "../contract/entry-columns.ts";
+import { publicEntryOf } from "../audit/public-entry.ts";
 import { untilEnded } from "../database/reads.ts";
 import { toFailure } from "../errors/failure.ts";
 import { messageOf } from "../errors/issue-message.ts";
