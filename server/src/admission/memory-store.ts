@@ -4,6 +4,7 @@ import type { AccountId } from "../contract/account.ts";
 import {
   CONCURRENCY_RETRY_MS,
   type Demand,
+  type LimitName,
   type Limits,
   type LimitUse,
   type Rates,
@@ -79,9 +80,8 @@ export class MemoryAdmissionStore implements AdmissionStore {
     const concurrencyMs = isFull ? CONCURRENCY_RETRY_MS : 0;
     const retryAfterMs = Math.max(requestsMs, tokensMs, concurrencyMs);
     if (retryAfterMs > 0) {
-      const by =
-        requestsMs === retryAfterMs ? "requests" : tokensMs === retryAfterMs ? "tokens" : "concurrency";
-      return { kind: "limited", by, retryAfterMs, rates: ratesOf(usage, limits, now) };
+      const waits = { requests: requestsMs, tokens: tokensMs, concurrency: concurrencyMs };
+      return { kind: "limited", by: longestOf(waits), retryAfterMs, rates: ratesOf(usage, limits, now) };
     }
     this.#usage.set(accountId, usage);
     if (requestsPerMinute !== null) usage.requests.add(1, now);
@@ -166,6 +166,12 @@ export class MemoryAdmissionStore implements AdmissionStore {
       }
     }
   }
+}
+
+/** The limit that a request has to wait for longest; of several, the first. */
+function longestOf({ requests, tokens, concurrency }: Readonly<Record<LimitName, number>>): LimitName {
+  if (requests >= Math.max(tokens, concurrency)) return "requests";
+  return tokens >= concurrency ? "tokens" : "concurrency";
 }
 
 function ratesOf(

@@ -89,7 +89,7 @@ export function filterOf(input: z.output<z.ZodObject<typeof filterInput>>): Entr
 export function searchOf(filter: EntryFilter): Readonly<Record<string, string>> {
   const { key, model, upstream, status, errorCode, source } = filter;
   const given: Readonly<Record<Exclude<keyof typeof filterInput, "from" | "to">, string | null>> = {
-    key: key === null ? null : "id" in key ? key.id : key.keyId,
+    key: key === null ? null : keyText(key),
     model,
     upstream,
     status: status === null ? null : statusText(status),
@@ -99,6 +99,10 @@ export function searchOf(filter: EntryFilter): Readonly<Record<string, string>> 
   return Object.fromEntries(
     Object.entries(given).filter((pair): pair is [string, string] => pair[1] !== null),
   );
+}
+
+function keyText(key: NonNullable<EntryFilter["key"]>): string {
+  return "id" in key ? key.id : key.keyId;
 }
 
 function statusText(status: NonNullable<EntryFilter["status"]>): string {

@@ -151,8 +151,8 @@ export class Metrics {
   /** Counts a completed request. */
   ended(entry: AuditEntry): void {
     const { timeToFirstTokenMs } = entry;
-    const model = entry.model === null ? "" : this.#isModel(entry.model) ? entry.model : "unknown";
-    const endpoint = this.#labelOf(entry.endpoint);
+    const model = this.#labelOfModel(entry.model);
+    const endpoint = this.#labelOfEndpoint(entry.endpoint);
     const totals = this.#totalsOf(endpoint, model, entry);
     totals.requests++;
     totals.prompt += entry.promptTokens ?? 0;
@@ -179,7 +179,12 @@ export class Metrics {
     return { text: await registry.metrics(), type: this.#registry.contentType };
   }
 
-  #labelOf(endpoint: string): string {
+  #labelOfModel(model: string | null): string {
+    if (model === null) return "";
+    return this.#isModel(model) ? model : "unknown";
+  }
+
+  #labelOfEndpoint(endpoint: string): string {
     if (this.#endpoints.has(endpoint)) return endpoint;
     return endpoint.includes("/trpc/") ? "/trpc" : "unknown";
   }
