@@ -221,6 +221,7 @@ export class Recorder {
 
   #append(line: JournalLine): JournalWrite {
     const appended = this.#parts.journal.append(line);
+    // The journal returns one promise for all lines of a write, so the promise tells whether the write is the last one.
     if (this.#lastWrite?.appended !== appended) this.#lastWrite = new JournalWrite(appended);
     return this.#lastWrite;
   }
