@@ -17,14 +17,14 @@ export class JournalBatch {
     });
   }
 
-  /** Ends the wait of those who have appended lines. They may still be being written: see {@link requireWanted}. */
+  /** Ends the wait of those who have appended lines. They may still be being written: see {@link requireNotRefused}. */
   refuse(error: unknown): void {
     this.#refusal ??= { error };
     this.#reject(error);
   }
 
   /** @throws what the lines were refused with, if they were: then they must not stay. */
-  requireWanted(): void {
+  requireNotRefused(): void {
     if (this.#refusal !== null) throw this.#refusal.error;
   }
 

@@ -217,10 +217,10 @@ export class Journal {
     if (this.#next === batch) this.#next = null;
     this.#current = batch;
     try {
-      batch.requireWanted();
+      batch.requireNotRefused();
       const { lines } = batch;
       const bytes = Buffer.from(lines.map(encodeLine).join(""));
-      await this.#write((open) => open.append(bytes, () => batch.requireWanted()));
+      await this.#write((open) => open.append(bytes, () => batch.requireNotRefused()));
       this.#unreleased.set(this.#segment, (this.#unreleased.get(this.#segment) ?? 0) + lines.length);
       batch.accept(this.#segment);
     } catch (error) {
@@ -274,7 +274,7 @@ export class Journal {
         this.#segment++;
         continue;
       }
-      await this.#open.enter(() => this.#files.syncFolder(this.#folder));
+      await this.#open.syncName(() => this.#files.syncFolder(this.#folder));
       return this.#open;
     }
   }

@@ -4,8 +4,8 @@ const MAX_BYTES = 4 * 1024 * 1024;
 const MAX_AGE_MS = 60 * 60_000;
 
 /**
- * The segment of the journal that is being written. After a write that failed, or that was not wanted, {@link cutBack} has to succeed before the next
- * one: a later truncate would remove the lines behind the remains, too.
+ * The segment of the journal that is being written. After a write that failed, or whose lines were refused meanwhile, {@link cutBack} has to succeed
+ * before the next one: a later truncate would remove the lines behind the remains, too.
  */
 export class OpenSegment {
   readonly #file: JournalFile;
@@ -41,19 +41,19 @@ export class OpenSegment {
     return this.#bytes >= MAX_BYTES || this.isOld;
   }
 
-  /** Syncs the folder with the file's entry, without which a power loss would remove the file. */
-  async enter(syncFolder: () => Promise<void>): Promise<void> {
+  /** Syncs the folder, which has the name of the file. Without it a power loss would remove the file. */
+  async syncName(syncFolder: () => Promise<void>): Promise<void> {
     if (!this.#sync) return;
     this.#isUnsound = true;
     await syncFolder();
     this.#isUnsound = false;
   }
 
-  /** Appends bytes. @param requireWanted throws if the bytes must not stay. */
-  async append(bytes: Uint8Array, requireWanted: () => void): Promise<void> {
+  /** Appends bytes. @param requireNotRefused throws if their lines were refused meanwhile: then they must not stay. */
+  async append(bytes: Uint8Array, requireNotRefused: () => void): Promise<void> {
     this.#write(bytes);
     if (this.#sync) await this.#datasync();
-    requireWanted();
+    requireNotRefused();
     this.#bytes += bytes.length;
     this.#isOverlong = false;
   }
