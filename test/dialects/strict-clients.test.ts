@@ -97,6 +97,18 @@ describe("a response that the service writes itself", () => {
     });
   });
 
+  it("has no encrypted content in a thought that is not signed, or not complete", async () => {
+    const include = ["reasoning.encrypted_content"];
+    vendor.streams(streamOf(answer([{ text: "Hm.", thought: true }, { text: "Fine." }])));
+    const text = await streamText(respond(google, MODEL, { ...request, include, stream: true }));
+    expect(text).toContain('"type":"reasoning"');
+    expect(text).not.toContain('"encrypted_content"');
+    const signed = { text: "Hm.", thought: true, thoughtSignature: "c2ln" };
+    vendor.answers(200, answer([signed, { text: "Fine." }]));
+    const { output } = await whole(respond(google, MODEL, { ...request, include }));
+    expect(output[0].encrypted_content).toMatch(/^ost1\./);
+  });
+
   it("may be asked for without the penalties that the specification has", async () => {
     vendor.answers(200, answer([{ text: "Fine." }]));
     const neutral = { input: "Hi", frequency_penalty: 0, presence_penalty: 0 };

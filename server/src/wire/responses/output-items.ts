@@ -147,7 +147,8 @@ export class ReasoningItem extends OutputItem {
   value(withEncrypted: boolean): JsonObject {
     const summary = this.#text === "" ? [] : [summaryPart(this.#text)];
     const item = { id: this.id, type: "reasoning", status: this.status, summary };
-    return withEncrypted ? { ...item, encrypted_content: this.#encrypted } : item;
+    // The Open Responses specification has a text, or nothing.
+    return withEncrypted && this.#encrypted !== null ? { ...item, encrypted_content: this.#encrypted } : item;
   }
 
   protected endContent(): string {
