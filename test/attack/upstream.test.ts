@@ -181,3 +181,21 @@ describe("an upstream that refuses reasoning in words of its choice", () => {
     },
   );
 });
+
+describe("an upstream that refuses the service's credential now and then", () => {
+  it("does not fill the log", async () => {
+    const lines = () => service.stderr().split("refuses the service's credential").length - 1;
+    const before = lines();
+    let asked = 0;
+    answer = (request) => {
+      if (asked++ % 2 === 1) return answerWhole(request);
+      request.response.writeHead(401).end();
+    };
+    for (let pair = 0; pair < 6; pair++) {
+      expect(await ask("openai")).toMatch(/^502 /);
+      expect(await ask("openai")).toMatch(/^200 /);
+    }
+    expect(lines()).toBeGreaterThan(0);
+    expect(lines() - before).toBeLessThanOrEqual(1);
+  });
+});

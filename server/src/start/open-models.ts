@@ -11,10 +11,13 @@ import { DIALECTS, openDialects } from "../upstream/dialects.ts";
 import { UndiciTransport } from "../upstream/http/undici-transport.ts";
 import { discoverLocalModels, LOCAL_SERVERS } from "../upstream/local-servers.ts";
 import type { Transport } from "../upstream/transport.ts";
+import { atMostOnceIn } from "./repeated-messages.ts";
 import { type Startup, watchFile } from "./startup.ts";
 
 /** How long a local model server has to answer, so that the start is not delayed. */
 const LOCAL_SERVER_TIMEOUT_MS = 300;
+/** How often the log names an upstream that refuses the credential. */
+const REPEATED_REFUSAL_MS = 60_000;
 
 /** A valid catalog file. */
 export type CatalogFromFile = Awaited<ReturnType<typeof readCatalogFile>>;
@@ -93,6 +96,13 @@ export function openGateway(
   { catalog, transport }: OpenModels,
   security: SecurityEvents,
 ): Gateway {
+  // An upstream that refuses some requests only, as one of several servers may, would fill the log.
+  const logRefusal = atMostOnceIn(REPEATED_REFUSAL_MS, monotonicMs, (upstream) =>
+    log.error(
+      { upstream },
+      "an upstream refuses the service's credential: requests to it fail until the credential is corrected",
+    ),
+  );
   return new Gateway({
     catalog,
     dialects: openDialects(DIALECTS, { transport, now, monotonicMs }),
@@ -101,10 +111,7 @@ export function openGateway(
     monotonicMs,
     onCredentialRefused: (upstream) => {
       security.note({ kind: "upstream_credential_refused", upstream });
-      log.error(
-        { upstream },
-        "an upstream refuses the service's credential: requests to it fail until the credential is corrected",
-      );
+      logRefusal(upstream);
     },
   });
 }
