@@ -125,14 +125,19 @@ describe("the SDK's command line", () => {
     async () => {
       await client().models.list();
       const file = join(folder, "seen.ndjson");
-      const words = [process.execPath, join(ROOT, "sdk/dist/cli.js"), "audit", "export", "-o", file];
-      const seen = await run(["-qec", words.join(" "), "/dev/null"], {}, "/usr/bin/script");
+      const onTerminal = (...options: string[]) => {
+        const words = [process.execPath, CLI, "audit", "export", ...options];
+        return run(["-qec", words.join(" "), "/dev/null"], {}, "/usr/bin/script");
+      };
+      const seen = await onTerminal("-o", file);
       expect(seen.code, seen.stdout).toBe(0);
       const entries = (await readFile(file, "utf8")).trimEnd().split("\n").length;
       // A bar that grows, and in its place, in the end, what it came to.
       expect(seen.stdout).toMatch(/\[#* *\] \d+ %/);
       expect(seen.stdout.split("\r").at(-2)).toContain(`${entries} entries to `);
       expect(await run(["audit", "export", "-o", file])).toMatchObject({ code: 0, stdout: "", stderr: "" });
+      // It does not come between lines.
+      expect((await onTerminal()).stdout).toMatch(/^(?:\{.*\}\r\n)+$/);
     },
   );
 

@@ -30,7 +30,7 @@ export interface ExportJob {
 /** Writes an export to a file or to standard output, and shows its progress on a terminal. */
 export async function exportTo({ client, params, file, isResumed, signal }: ExportJob): Promise<void> {
   const { cursor, bytes } = file !== null && isResumed ? await keptPart(file, params) : NOTHING_KEPT;
-  const bar = new ProgressBar(params);
+  const bar = new ProgressBar(params, file);
   const lines = client.audit.export(
     { ...params, cursor },
     { signal, onProgress: (progress) => bar.draw(progress) },
@@ -139,13 +139,15 @@ function isBound(given: AuditExportParams["from"], written: string | null, isEnd
 
 /** The progress by time, because the number of entries is unknown. */
 class ProgressBar {
-  readonly #isShown = process.stderr.isTTY === true;
+  readonly #isShown: boolean;
   readonly #from: number | null;
   readonly #to: number;
   #first: number | null = null;
   #drawnMs = 0;
 
-  constructor({ from, to }: AuditExportParams) {
+  constructor({ from, to }: AuditExportParams, file: string | null) {
+    // Among lines on a terminal it would become a part of them.
+    this.#isShown = process.stderr.isTTY === true && (file !== null || !process.stdout.isTTY);
     this.#from = from === undefined ? null : new Date(from).getTime();
     this.#to = to === undefined ? Date.now() : Math.min(new Date(to).getTime(), Date.now());
   }
