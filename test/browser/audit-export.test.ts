@@ -114,6 +114,21 @@ describe.skipIf(!hasBrowser)("an export of the audit log", () => {
     ]);
   });
 
+  it("can be started where the name of the filter's model is longer than the dialog", async () => {
+    const { page } = await site.open(owner, `/audit?model=${"long-".repeat(30)}`);
+    for (const width of [1_440, 375]) {
+      await page.setViewportSize({ width, height: 900 });
+      await page.getByText("No entry matches").waitFor();
+      expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBe(width);
+      await page.getByRole("button", { name: "Export" }).click();
+      const dialog = page.getByRole("dialog");
+      await dialog.getByRole("listitem").waitFor();
+      expect(await dialog.evaluate((one) => one.scrollWidth - one.clientWidth)).toBe(0);
+      await page.keyboard.press("Escape");
+      await dialog.waitFor({ state: "detached" });
+    }
+  });
+
   it("is of the last month of UTC with two choices, and its period can be edited", async () => {
     const { page, complaints } = await site.open(owner, "/audit", { timezoneId: "Europe/Berlin" });
     const now = new Date();
