@@ -203,6 +203,20 @@ describe.skipIf(!hasBrowser)("a chart", () => {
     await tooltip.waitFor({ state: "detached" });
   });
 
+  it("gives long figures space beside each other on a phone", async () => {
+    const { page } = await overview.pageOf(overview.used);
+    await page.setViewportSize({ width: 375, height: 800 });
+    const figures = page.locator(".usage_usageFigures .usage_usageFigure");
+    await figures.first().waitFor();
+    const beyond = await figures.evaluateAll((all) =>
+      all.map((figure) => {
+        figure.textContent = "6,666,666,661,365";
+        return figure.scrollWidth - figure.clientWidth;
+      }),
+    );
+    expect(beyond).toEqual([0, 0, 0, 0]);
+  });
+
   it("leads from a part of a bar to its requests, and by keyboard to those of the interval", async () => {
     const { page } = await overview.pageOf(overview.used);
     const chart = chartOf(page, "Errors");
