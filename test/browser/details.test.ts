@@ -90,6 +90,22 @@ describe.skipIf(!hasBrowser)("the page of", () => {
     expect(await facts.getByText(/^(?:Created|Revoked)/).count()).toBe(0);
   });
 
+  it("a key has its name in the direction of its own letters", async () => {
+    const owner = await signUpWithKey(overview.site.service.baseUrl);
+    const { id } = await owner.trpc.keys.create.mutate({ name: "مفتاح (prod)" });
+    const { page } = await overview.site.open(owner, "/settings/keys");
+    const directionOf = (name: string) =>
+      page
+        .getByText(name, { exact: true })
+        .first()
+        .evaluate((one) => getComputedStyle(one).direction);
+    expect(await directionOf("مفتاح (prod)")).toBe("rtl");
+    expect(await directionOf("test")).toBe("ltr");
+    await page.goto(`/settings/keys/${id}`);
+    await page.getByRole("heading", { level: 1, name: "مفتاح (prod)" }).waitFor();
+    expect(await directionOf("مفتاح (prod)")).toBe("rtl");
+  });
+
   it("a key shows code that calls a model outside the sandbox, where there is one", async () => {
     const owner = await signUpWithKey(overview.site.service.baseUrl);
     const { page } = await overview.site.open(owner, "/settings/keys");

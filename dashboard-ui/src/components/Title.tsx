@@ -9,5 +9,10 @@ export function Title({ children }: { readonly children: string }) {
     document.title = serviceName === undefined ? children : `${children} · ${serviceName}`;
   }, [children, serviceName]);
 
-  return <h1>{children}</h1>;
+  return (
+    <h1>
+      {/* A name of an account or a key has the direction of its own letters. */}
+      <bdi>{children}</bdi>
+    </h1>
+  );
 }

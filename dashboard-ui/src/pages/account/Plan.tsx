@@ -16,7 +16,9 @@ export function Plan({ account }: { readonly account: AccountView }) {
   return (
     <section className={panelStyles.panel} aria-labelledby="plan">
       <div className={panelStyles.panelHead}>
-        <h2 id="plan">{account.name}</h2>
+        <h2 id="plan">
+          <bdi>{account.name}</bdi>
+        </h2>
         <Badge tone="good">{account.plan}</Badge>
       </div>
       <dl className={listsStyles.figures}>

@@ -131,7 +131,7 @@ function Facts({ entry }: { readonly entry: AuditEntry }) {
         {entry.account === undefined ? null : (
           <Fact name="Account">
             <Link to="/operator/accounts/$accountId" params={{ accountId: entry.account.id }}>
-              {entry.account.name}
+              <bdi>{entry.account.name}</bdi>
             </Link>
           </Fact>
         )}

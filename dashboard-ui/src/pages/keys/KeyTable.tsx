@@ -67,7 +67,7 @@ function columnsFor(
       ),
     },
     { label: "Last used", className: styles.lastUse, cell: ({ usage }) => <LastUse usage={usage} /> },
-    { label: "Requests in 24 h", kind: "number", cell: ({ usage }) => <Requests usage={usage} /> },
+    { label: "Requests in 24\u00a0h", kind: "number", cell: ({ usage }) => <Requests usage={usage} /> },
     {
       label: "Actions",
       isLabelHidden: true,
@@ -88,7 +88,7 @@ function KeyName({ apiKey: { id, name, keyId }, replaced }: KeyNameProps) {
     <Pair
       first={
         <Link to="/settings/keys/$keyId" params={{ keyId: id }} search={{ range: "7d", by: "none" }}>
-          {name}
+          <bdi>{name}</bdi>
         </Link>
       }
     >

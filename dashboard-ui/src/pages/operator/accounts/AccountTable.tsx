@@ -20,7 +20,7 @@ const columnsFor = (
     cell: (account) => (
       <span className={textStyles.pair}>
         <Link to="/operator/accounts/$accountId" params={{ accountId: account.id }}>
-          {account.name}
+          <bdi>{account.name}</bdi>
         </Link>
         <span className={textStyles.small}>
           <Users users={account.users} />

@@ -70,7 +70,7 @@ function AccountOf({ event: { account } }: { readonly event: SecurityEvent }): R
   if (account === null) return null;
   return (
     <Link to="/operator/accounts/$accountId" params={{ accountId: account.id }}>
-      {account.name}
+      <bdi>{account.name}</bdi>
     </Link>
   );
 }

@@ -95,7 +95,7 @@ function AccountOf({ action: { accountId, accountName } }: { readonly action: Op
   if (accountId === null) return <span className={textStyles.quiet}>none</span>;
   return (
     <Link to="/operator/accounts/$accountId" params={{ accountId }}>
-      {accountName ?? accountId}
+      <bdi>{accountName ?? accountId}</bdi>
     </Link>
   );
 }
