@@ -1,7 +1,7 @@
 import { useEffect, useRef } from "react";
 import { clearTab } from "./storage.ts";
 
-/** Opens the dashboard anew when another user has signed in, in another tab: what this one shows and keeps is of the user before. */
+/** Opens the dashboard again when another user has signed in, in another tab: what this one shows and keeps is of the user before. */
 export function useOneUser(userId: string | undefined): void {
   const first = useRef(userId);
   useEffect(() => {
