@@ -6,9 +6,7 @@
  */
 
 /** The data is not in the encoding of procedures. `message` states the problem and contains none of the data. */
-export class UnreadableData extends Error {
-  override readonly name = "UnreadableData";
-}
+export class UnreadableData extends Error {}
 
 /** The maximum number of procedures that one request calls. */
 export const MAX_BATCHED_CALLS = 20;

@@ -105,9 +105,7 @@ function withVersion(address: string, place = ""): string {
   }
   // An empty query or fragment has its mark in the address only, and would swallow the path.
   if (url.username !== "" || url.password !== "" || /[?#]/.test(url.href)) {
-    throw new OstiaryError(
-      `The base URL${place} must not contain a user, a password, a query or a fragment.`,
-    );
+    throw new OstiaryError(`The base URL${place} must have no user, password, query or fragment.`);
   }
   const trimmed = url.href.replace(/\/+$/, "");
   return trimmed.endsWith("/v1") ? trimmed : `${trimmed}/v1`;
