@@ -19,7 +19,7 @@ export interface Conversation {
   readonly frequencyPenalty: number | null;
   readonly seed: number | null;
   readonly stop: readonly string[];
-  /** How many of the most probable tokens the answer is to have beside each of its own, with their probabilities. `null`: it is to have no probabilities. */
+  /** How many of the most probable tokens the answer is to have beside each of its own, with their probabilities. `null`: no probabilities. */
   readonly logprobs: number | null;
   readonly format: OutputFormat | null;
   /** What the answer is to consist of, where that is not text alone. Empty: the model decides. */

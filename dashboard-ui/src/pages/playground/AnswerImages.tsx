@@ -1,7 +1,7 @@
-import { formatBytes } from "../../components/format.ts";
 import textStyles from "../../components/text.module.css";
 import styles from "./AnswerImages.module.css";
 import type { Attachment } from "./attachment.ts";
+import { DownloadLine } from "./DownloadLine.tsx";
 
 /** The images that a model has produced. */
 export function AnswerImages({ images }: { readonly images: readonly Attachment[] }) {
@@ -15,12 +15,7 @@ export function AnswerImages({ images }: { readonly images: readonly Attachment[
           ) : (
             <>
               <img src={url} alt={`Output ${index + 1} of the model`} className={styles.image} />
-              <p className={textStyles.small}>
-                <a href={url} download={name}>
-                  Download {name}
-                </a>{" "}
-                {formatBytes(bytes)}
-              </p>
+              <DownloadLine name={name} url={url} bytes={bytes} />
             </>
           )}
         </li>

@@ -1,7 +1,7 @@
-import { formatBytes } from "../../components/format.ts";
 import textStyles from "../../components/text.module.css";
 import styles from "./AnswerImages.module.css";
 import type { Attachment } from "./attachment.ts";
+import { DownloadLine } from "./DownloadLine.tsx";
 
 /** What a model has said, to listen to. Its transcript is the text of the message. */
 export function AnswerSpeech({ speech: { name, url, bytes } }: { readonly speech: Attachment }) {
@@ -10,12 +10,7 @@ export function AnswerSpeech({ speech: { name, url, bytes } }: { readonly speech
     <div className={styles.item}>
       {/* biome-ignore lint/a11y/useMediaCaption: the transcript is above */}
       <audio controls src={url} className={styles.speech} aria-label="Speech of the model" />
-      <p className={textStyles.small}>
-        <a href={url} download={name}>
-          Download {name}
-        </a>{" "}
-        {formatBytes(bytes)}
-      </p>
+      <DownloadLine name={name} url={url} bytes={bytes} />
     </div>
   );
 }

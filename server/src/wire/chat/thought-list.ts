@@ -136,8 +136,8 @@ function sealedIn(element: Json | undefined): string | null {
 const LISTS: readonly ThoughtListName[] = ["reasoning_details", "thinking_blocks"];
 
 /**
- * The messages of a request without the thoughts that this service has sealed, which an upstream that gets a request as it is can't read. The same messages if they
- * have none.
+ * The messages of a request without the thoughts that this service has sealed, which an upstream that gets a request as it is can't read. The same
+ * messages if they have none.
  */
 export function withoutSealedThoughts(messages: Json | undefined): Json | undefined {
   if (!Array.isArray(messages)) return messages;
