@@ -12,9 +12,10 @@ const IDLE_MS = 3_000;
 
 async function start(dataDir, demo) {
   const startedMs = performance.now();
-  // The key is shown on a terminal only. util-linux' `script` is one, and passes SIGTERM on.
-  const command = `exec ${process.execPath} server/dist/main.js`;
-  const child = spawn("script", ["-qefc", command, "/dev/null"], {
+  const main = ["server/dist/main.js"];
+  // The key is shown on a terminal only. util-linux' `script` is one, and passes SIGTERM on. It reports on its stderr how it ended.
+  const onTerminal = ["-qefc", `exec ${process.execPath} ${main}`, "/dev/null"];
+  const child = spawn(demo ? "script" : process.execPath, demo ? onTerminal : main, {
     cwd: ROOT,
     env: {
       ...process.env,
@@ -23,16 +24,20 @@ async function start(dataDir, demo) {
       OSTIARY_DEMO: demo ? "1" : "0",
       OSTIARY_LOG: demo ? "error" : "info",
     },
-    stdio: ["ignore", "pipe", "inherit"],
+    stdio: demo ? ["ignore", "pipe", "ignore"] : ["ignore", "ignore", "pipe"],
   });
+  // The log is written to stderr.
+  const output = demo ? child.stdout : child.stderr;
   let printed = "";
-  child.stdout.setEncoding("utf8");
-  while (!(demo ? /-d '/ : /"ready"/).test(printed)) {
-    printed += await new Promise((resolve, reject) => {
-      child.stdout.once("data", resolve);
-      child.once("exit", (code) => reject(new Error(`exited with ${code}`)));
+  output.setEncoding("utf8");
+  const isReady = demo ? /-d '/ : /"ready"/;
+  await new Promise((resolve, reject) => {
+    output.on("data", (text) => {
+      printed += text;
+      if (isReady.test(printed)) resolve();
     });
-  }
+    child.once("exit", (code) => reject(new Error(`exited with ${code}`)));
+  });
   const url = /(?:is ready at |"url":")([^"\s]+)/.exec(printed)[1];
   const key = /sk-[0-9A-Za-z]+/.exec(printed)?.[0];
   return { child, url, key, startedMs };
