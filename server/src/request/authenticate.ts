@@ -8,8 +8,8 @@ import type { SecurityEvents } from "../contract/security-event.ts";
 import { Failure } from "../errors/failure.ts";
 import { clientInfoOf } from "../management/caller.ts";
 import type { AuthMode } from "../operations/operation.ts";
-import { authorizationOf, hasCredential } from "./messages-client.ts";
 import type { RequestContext } from "./request-context.ts";
+import { authorizationOf, hasCredential } from "./sent-credential.ts";
 import type { Services } from "./services.ts";
 
 const BEARER_KEY = /^Bearer sk-/;

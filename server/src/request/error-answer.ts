@@ -2,11 +2,9 @@ import { envelopeOf, type Failure, headersOf } from "../errors/failure.ts";
 import { googleErrorOf } from "../errors/google-error.ts";
 import { messagesErrorOf, messagesStatusOf } from "../errors/messages-error.ts";
 import { JSON_HEADERS, type ResponseHeaders } from "../operations/operation.ts";
-import type { Exchange } from "./exchange.ts";
+import type { RequestHead } from "./exchange.ts";
 import { isMessagesClient } from "./messages-client.ts";
 import { GOOGLE_METHOD, OLLAMA_PATH } from "./not-found-hints.ts";
-
-type RequestHead = Pick<Exchange, "path" | "header">;
 
 /** Google's and Ollama's APIs are not served. Their clients show what to use instead only if the error has their own format. */
 type ErrorFormat = "openai" | "messages" | "google" | "ollama";

@@ -43,6 +43,9 @@ export interface RefusableExchange {
   abandon(): void;
 }
 
+/** What tells which kind of client has sent a request, and with which credential. */
+export type RequestHead = Pick<RefusableExchange, "path" | "header">;
+
 /** A client that reads nothing for this long counts as disconnected: what is held for it is released. */
 export const READER_TIMEOUT_MS = 60_000;
 

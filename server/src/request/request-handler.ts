@@ -6,9 +6,9 @@ import { clientAddress } from "../networks/client-address.ts";
 import { type ErrorAnswer, errorAnswerOf, errorFormatOf } from "./error-answer.ts";
 import type { Exchange, RefusableExchange } from "./exchange.ts";
 import { handleRequest } from "./handle-request.ts";
-import { sentKeyOf } from "./messages-client.ts";
 import { checkBody } from "./receive-body.ts";
 import { RequestContext } from "./request-context.ts";
+import { sentKeyOf } from "./sent-credential.ts";
 import type { Services } from "./services.ts";
 
 const ABANDONED = Promise.resolve();
