@@ -5,7 +5,6 @@ import { createFirstUsers } from "./start/first-users.ts";
 import { runtimeWarnings } from "./start/node-release.ts";
 import { openAccess } from "./start/open-access.ts";
 import { openLog } from "./start/open-log.ts";
-import { loadDashboard, openManagement } from "./start/open-management.ts";
 import { openGateway, openModels } from "./start/open-models.ts";
 import { openNode } from "./start/open-node.ts";
 import { openNodeSettings } from "./start/open-node-settings.ts";
@@ -13,6 +12,7 @@ import { openProcedures } from "./start/open-procedures.ts";
 import { openRecords } from "./start/open-records.ts";
 import { openRequests } from "./start/open-requests.ts";
 import { openResponses } from "./start/open-responses.ts";
+import { loadDashboard, openWeb } from "./start/open-web.ts";
 import { passedTime } from "./start/passed-time.ts";
 import { readSettings, readVersion } from "./start/read-settings.ts";
 import { isDeno, RUNTIME } from "./start/runtime.ts";
@@ -62,9 +62,7 @@ async function start(startup: Startup): Promise<void> {
   const requests = await openRequests(startup, { ...parts, procedures });
   serving = await serve(startup, requests, records.auditTail);
   const { listensOn, serveWeb } = serving;
-  serveWeb(
-    await openManagement(startup, { ...parts, procedures, requests, dashboard, isStarted: () => isStarted }),
-  );
+  serveWeb(await openWeb(startup, { ...parts, procedures, requests, dashboard, isStarted: () => isStarted }));
   startup.jobs.start();
 
   const demo = await createFirstUsers(startup, access);

@@ -14,7 +14,7 @@ import { firstUnavailable } from "./readiness.ts";
 import { serveMetrics } from "./serve.ts";
 import type { Startup } from "./startup.ts";
 
-export interface ManagementDependencies extends RequestDependencies {
+export interface WebDependencies extends RequestDependencies {
   readonly requests: OpenRequests;
   readonly dashboard: Promise<Dashboard>;
   /** How many problems the catalog file has; `null` without one. */
@@ -24,10 +24,7 @@ export interface ManagementDependencies extends RequestDependencies {
 }
 
 /** Opens the handler of all requests outside of `/v1` and `/dashboard`: procedures, the dashboard's files, metrics, `/healthz` and `/readyz`. */
-export async function openManagement(
-  startup: Startup,
-  dependencies: ManagementDependencies,
-): Promise<Served["web"]> {
+export async function openWeb(startup: Startup, dependencies: WebDependencies): Promise<Served["web"]> {
   const { settings, shutdown, now } = startup;
   const { config } = settings;
   const { node, records, access, procedures, requests, dashboard, isStarted } = dependencies;
