@@ -4,7 +4,7 @@ export * from "./audit/verify-actions.ts";
 export * from "./audit/verify-export.ts";
 export { type ClientOptions, Ostiary, Ostiary as default } from "./client.ts";
 export type * from "./contract/audit.ts";
-export type { EndReason, UsageSource } from "./contract/audit-words.ts";
+export type { EndReason, UsageSource } from "./contract/audit-enums.ts";
 export type * from "./contract/chat.ts";
 export type * from "./contract/chat-extensions.ts";
 export type * from "./contract/embeddings.ts";

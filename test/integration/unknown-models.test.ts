@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { UNKNOWN_MODEL } from "../../sdk/src/contract/audit-words.ts";
+import { UNKNOWN_MODEL } from "../../sdk/src/contract/audit-enums.ts";
 import { findUsageMismatches } from "../../server/src/credits/reconciliation-store.ts";
 import type { Database } from "../../server/src/database/database.ts";
 import { openDatabaseOf } from "../fixtures/database.ts";

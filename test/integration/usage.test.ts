@@ -2,7 +2,7 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { UNKNOWN_MODEL } from "../../sdk/src/contract/audit-words.ts";
+import { UNKNOWN_MODEL } from "../../sdk/src/contract/audit-enums.ts";
 import { openDatabaseOf } from "../fixtures/database.ts";
 import { answerWhole, chunkOf, type ModelServer, startModelServer } from "../fixtures/model-server.ts";
 import { refusalOf } from "../fixtures/operator.ts";

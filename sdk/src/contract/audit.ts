@@ -1,6 +1,6 @@
 import type { FieldValue } from "./audit-entry.ts";
+import type { EndReason, UsageSource } from "./audit-enums.ts";
 import type { AUDIT_FIELDS } from "./audit-fields.ts";
-import type { EndReason, UsageSource } from "./audit-words.ts";
 import type { ErrorCode } from "./error-codes.ts";
 
 /** The types of values in JSON. */

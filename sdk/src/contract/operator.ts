@@ -2,7 +2,7 @@ import type { Decimals } from "../core/decimals.ts";
 import type { Limits } from "./management.ts";
 import type { Procedures } from "./procedures.ts";
 
-export type { SecurityEventKind } from "./security-words.ts";
+export type { SecurityEventKind } from "./security-event-kinds.ts";
 
 // The types of the operators' procedures, by the names that people use for them. Fields and comments come from the router.
 

@@ -1,6 +1,6 @@
 import type { FieldValue, RecordedField } from "../../../sdk/src/contract/audit-entry.ts";
+import type { EndReason, UsageSource } from "../../../sdk/src/contract/audit-enums.ts";
 import type { AUDIT_FIELDS } from "../../../sdk/src/contract/audit-fields.ts";
-import type { EndReason, UsageSource } from "../../../sdk/src/contract/audit-words.ts";
 import type { ErrorCode } from "../errors/failure.ts";
 import type { AccountId } from "./account.ts";
 import type { SpenderId } from "./ids.ts";

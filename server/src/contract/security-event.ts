@@ -1,4 +1,4 @@
-import type { SecurityEventKind } from "../../../sdk/src/contract/security-words.ts";
+import type { SecurityEventKind } from "../../../sdk/src/contract/security-event-kinds.ts";
 import type { AccountId } from "./account.ts";
 
 export type { SecurityEventKind };

@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { SECURITY_EVENT_KINDS } from "../../../sdk/src/contract/security-words.ts";
+import { SECURITY_EVENT_KINDS } from "../../../sdk/src/contract/security-event-kinds.ts";
 import { filterInput } from "../audit/filter.ts";
 import { ACTION_NAMES, type ActionId } from "../contract/action.ts";
 import type { Plans } from "../contract/plans.ts";

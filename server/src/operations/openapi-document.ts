@@ -1,5 +1,5 @@
 import { AUDIT_FIELD_LIST, type AuditFieldKind } from "../../../sdk/src/contract/audit-entry.ts";
-import { END_REASONS, USAGE_SOURCES } from "../../../sdk/src/contract/audit-words.ts";
+import { END_REASONS, USAGE_SOURCES } from "../../../sdk/src/contract/audit-enums.ts";
 import { ERROR_CODES } from "../../../sdk/src/contract/error-codes.ts";
 import { MESSAGES_ERROR_TYPES } from "../errors/messages-error.ts";
 import { MODEL_ANSWERS } from "./model-answers.ts";

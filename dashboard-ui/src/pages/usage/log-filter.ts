@@ -1,4 +1,4 @@
-import { UNKNOWN_MODEL } from "../../../../sdk/src/contract/audit-words.ts";
+import { UNKNOWN_MODEL } from "../../../../sdk/src/contract/audit-enums.ts";
 import type { AuditSearch } from "../audit/search.ts";
 import type { GroupName } from "./groups.ts";
 import type { Span } from "./period.ts";

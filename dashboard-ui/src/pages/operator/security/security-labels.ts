@@ -1,4 +1,4 @@
-import { SECURITY_EVENT_KINDS } from "../../../../../sdk/src/contract/security-words.ts";
+import { SECURITY_EVENT_KINDS } from "../../../../../sdk/src/contract/security-event-kinds.ts";
 import type { SecurityEvent } from "../../../api/types.ts";
 
 type Kind = SecurityEvent["kind"];
