@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { words } from "../../server/src/management/inputs.ts";
+import { singleLine } from "../../server/src/management/inputs.ts";
 import { refusalOf } from "../fixtures/operator.ts";
 import { type Service, startService } from "../fixtures/service.ts";
 import { type Owner, PASSWORD, signUp, visit } from "../fixtures/user.ts";
@@ -68,7 +68,7 @@ describe("a text that is too long", () => {
   it("is refused before its letters are looked at, which would take minutes", () => {
     const text = `\u0628${"\u064b".repeat(200_000)}\u200c`;
     expect(
-      words(64)
+      singleLine(64)
         .safeParse(text)
         .error?.issues.map(({ message }) => message),
     ).toEqual(["must have at most 64 characters"]);

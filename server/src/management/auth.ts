@@ -3,7 +3,7 @@ import type { Session } from "../accounts/sign-in.ts";
 import type { SessionId, SignedIn } from "../accounts/user.ts";
 import type { Account } from "../contract/account.ts";
 import { Failure } from "../errors/failure.ts";
-import { idOf, words } from "./inputs.ts";
+import { idOf, singleLine } from "./inputs.ts";
 import type { RpcServices } from "./router.ts";
 import { publicProcedure, type RpcContext, router, sessionProcedure } from "./trpc.ts";
 
@@ -15,7 +15,7 @@ const newPassword = z.string().min(10, "must have at least 10 characters").max(2
 /** The password of the user. */
 const password = z.string().min(1).max(200);
 /** The name of the new account: 1 to 80 characters. */
-export const accountNameInput = words(80);
+export const accountNameInput = singleLine(80);
 
 /** Signing up, in and out of the dashboard, by cookie. */
 export function authRouter({ signIn, signUpIsOpen }: RpcServices) {

@@ -9,7 +9,7 @@ const UNREADABLE = "must not contain control or invisible characters";
  * Text by people that lists and logs show. It must not contain characters that break or disguise a line, or a key that was
  * pasted into the wrong field.
  */
-export const words = (max: number) =>
+export const singleLine = (max: number) =>
   z
     .string()
     // Two names that look the same must not differ by how their letters are put together.
@@ -23,7 +23,7 @@ export const words = (max: number) =>
     .refine((text) => !holdsSecret(text), "must not contain an API key or a management token");
 
 /** A name for people: 1 to 64 characters. */
-export const label = words(64);
+export const label = singleLine(64);
 
 /** An IPv4 address in four decimal parts, or an IPv6 address. */
 export const ipAddress = z

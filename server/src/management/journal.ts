@@ -1,6 +1,6 @@
 import * as z from "zod";
 import type { JournalRepair } from "../journal/journal-repair.ts";
-import { words } from "./inputs.ts";
+import { singleLine } from "./inputs.ts";
 import { operatorProcedure, router } from "./trpc.ts";
 
 const MAX_LINES = 1_000;
@@ -62,7 +62,7 @@ export function journalRouter(repair: JournalRepair) {
         z.strictObject({
           ids: lineIds,
           /** The reason, for the audit trail: 1 to 500 characters. */
-          reason: words(500),
+          reason: singleLine(500),
         }),
       )
       .mutation(({ ctx, input }) => repair.discard(ctx.actor, input.ids, input.reason)),

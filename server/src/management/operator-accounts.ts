@@ -8,7 +8,7 @@ import { RECORDABLE, RECORDABLE_ERROR } from "../contract/recorded-text.ts";
 import { digestOf } from "../secrets/digest.ts";
 import { entryPage, readEntriesPage } from "./audit.ts";
 import { accountNameInput, emailInput } from "./auth.ts";
-import { CURSOR, idempotencyKey, idOf, ipAddress, paging, words } from "./inputs.ts";
+import { CURSOR, idempotencyKey, idOf, ipAddress, paging, singleLine } from "./inputs.ts";
 import { keysPage, readKeysPage } from "./keys.ts";
 import type { RpcServices } from "./router.ts";
 import { operatorProcedure, router } from "./trpc.ts";
@@ -17,7 +17,7 @@ import { groupBy, spanInput, spanOf } from "./usage.ts";
 /** The id of the account. */
 export const accountId = idOf<AccountId>();
 /** The reason, for the audit trail: 1 to 500 characters. */
-export const reason = words(500);
+export const reason = singleLine(500);
 /** The beginning of a name or of a user's e-mail address, an id, or the last four characters of a key: up to 254 characters. Default: all accounts. */
 const searchText = z.string().max(254).regex(RECORDABLE, RECORDABLE_ERROR).default("");
 const MAX_NETWORKS = 1_000;

@@ -5,7 +5,7 @@ import { ACTION_NAMES, type ActionId } from "../contract/action.ts";
 import type { Plans } from "../contract/plans.ts";
 import { actionChainReads, exportInput, verificationInput } from "./action-chain.ts";
 import { emailInput } from "./auth.ts";
-import { paging, words } from "./inputs.ts";
+import { paging, singleLine } from "./inputs.ts";
 import { journalRouter } from "./journal.ts";
 import { accountId, operatorAccountsRouter } from "./operator-accounts.ts";
 import { operatorLogRouter } from "./operator-log.ts";
@@ -174,11 +174,11 @@ export function operatorRouter(services: RpcServices) {
             /** The change. Default: any. */
             action: z.enum(ACTION_NAMES).optional(),
             /** The beginning of the e-mail address of the author: 1 to 254 characters. Default: any. */
-            author: words(254).optional(),
+            author: singleLine(254).optional(),
             /** The address of the author, or a CIDR block. Default: any. */
             source: filterInput.source,
             /** A part of the reason or the beginning of the account's name: 1 to 200 characters. Default: any. */
-            search: words(200).optional(),
+            search: singleLine(200).optional(),
             ...paging<ActionId>(),
           })
           .prefault({}),
