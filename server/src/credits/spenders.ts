@@ -33,7 +33,7 @@ export interface ReleasedSpender {
 /** A spender must have been unchanged for this long, by this node's clock, before it is released by time. */
 const WATCHED_MS = 2 * 60_000;
 
-interface ReleaseParts {
+interface UnseenReleaseParts {
   readonly store: Pick<CreditStore, "listUnseen" | "releaseUnseen">;
   /** How long a spender must not have been seen, by the database's clock. */
   readonly unseenMs: number;
@@ -48,7 +48,7 @@ interface ReleaseParts {
  *
  * @returns a function to call about every half minute.
  */
-export function releaseOfUnseen(parts: ReleaseParts): () => Promise<void> {
+export function releaseOfUnseen(parts: UnseenReleaseParts): () => Promise<void> {
   const { store, monotonicMs } = parts;
   const watched = new Map<SpenderId, { readonly seenAtMs: number; readonly sinceMs: number }>();
   return async () => {

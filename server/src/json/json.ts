@@ -15,6 +15,11 @@ export function parseJsonObject(text: string): JsonObject | null {
   }
 }
 
+/** The objects of a list; none if it is no list. */
+export function objectsIn(list: Json | undefined): readonly JsonObject[] {
+  return Array.isArray(list) ? list.filter(isJsonObject) : [];
+}
+
 export function isJsonObject(value: unknown): value is JsonObject {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }

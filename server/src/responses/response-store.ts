@@ -5,7 +5,7 @@ import { FairSemaphore } from "../database/fair-semaphore.ts";
 import { ANSWER_TIMEOUT_MS, withTimeout } from "../errors/deadline.ts";
 import { type Failure, Unavailable } from "../errors/failure.ts";
 import { BoundedParser } from "../json/bounded-parser.ts";
-import { isJsonObject, type JsonObject } from "../json/json.ts";
+import { type JsonObject, objectsIn } from "../json/json.ts";
 import { digestTextOf } from "../secrets/digest.ts";
 import type { Sealer } from "../secrets/sealer.ts";
 import {
@@ -127,7 +127,7 @@ export class ResponseStore {
   async save(accountId: AccountId, saved: Omit<StoredResponse, "createdAt">): Promise<void> {
     if (!this.isStoring) return;
     const { id, previousResponseId, response, input } = saved;
-    const output = Array.isArray(response.output) ? response.output.filter(isJsonObject) : [];
+    const output = objectsIn(response.output);
     const head = this.#sealed.seal(accountId, id, "head", { ...response, output: [] });
     const sealedInput = this.#sealed.seal(accountId, id, "input", input);
     const sealedOutput = this.#sealed.seal(accountId, id, "output", output);

@@ -1,6 +1,6 @@
 import type { Logprob, TokenLogprob } from "../conversation/answer.ts";
 import { heldNumber } from "../json/exact-numbers.ts";
-import { isJsonObject, type Json, type JsonObject } from "../json/json.ts";
+import { type Json, type JsonObject, objectsIn } from "../json/json.ts";
 
 /** A longer text is no token. Its bytes would take several times its length. */
 const MAX_TOKEN_LENGTH = 1_024;
@@ -36,8 +36,4 @@ export function logprobOf(
 
 function bytesIn(bytes: Json | undefined): readonly number[] | null {
   return Array.isArray(bytes) ? bytes.filter((byte: Json) => typeof byte === "number") : null;
-}
-
-export function objectsIn(list: Json | undefined): readonly JsonObject[] {
-  return Array.isArray(list) ? list.filter(isJsonObject) : [];
 }

@@ -177,10 +177,10 @@ export function requireLastMessage(conversation: Conversation, endsWithModel: bo
 }
 
 /**
- * The inputs of a conversation's calls as objects, for providers that take no text. In a body they are texts, whose content its limits do not count:
+ * The inputs of the calls that a conversation holds, as objects, for providers that take no text. In a body they are texts, whose content its limits do not count:
  * all of them together have the limits of a body.
  */
-export class CallInputs {
+export class EarlierCallInputs {
   readonly #parser = new BoundedParser();
 
   /** Returns the input with its numbers as {@link written} writes them. @throws {Failure} `invalid_request` unless it is an object within the limits. */

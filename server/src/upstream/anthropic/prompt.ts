@@ -14,7 +14,7 @@ import {
 } from "../../conversation/conversation.ts";
 import type { JsonObject } from "../../json/json.ts";
 import { PairedCalls } from "../paired-calls.ts";
-import { CallInputs, given, resultWithoutCall } from "../write-conversation.ts";
+import { EarlierCallInputs, given, resultWithoutCall } from "../write-conversation.ts";
 import type { CacheBreakpoints } from "./cache-breakpoints.ts";
 import { type Group, isBlank, isWritten, sidesOf } from "./sides.ts";
 
@@ -54,7 +54,7 @@ class PromptWriter implements Prompt {
   readonly betas = new Set<string>();
   readonly #breakpoints: CacheBreakpoints;
   readonly #calls = new PairedCalls(new CallIds(messagesCallId).next);
-  readonly #inputs = new CallInputs();
+  readonly #inputs = new EarlierCallInputs();
 
   constructor(breakpoints: CacheBreakpoints) {
     this.#breakpoints = breakpoints;

@@ -1,6 +1,6 @@
 import type { Logprob, TokenLogprob } from "../../conversation/answer.ts";
-import { isJsonObject, type Json, type JsonObject } from "../../json/json.ts";
-import { logprobOf, objectsIn } from "../logprobs.ts";
+import { isJsonObject, type Json, type JsonObject, objectsIn } from "../../json/json.ts";
+import { logprobOf } from "../logprobs.ts";
 
 /** The probabilities of a candidate's tokens. Google has the chosen tokens in one list, and the probable ones in another. `undefined`: there are none. */
 export function logprobsOf(result: Json | undefined): readonly TokenLogprob[] | undefined {

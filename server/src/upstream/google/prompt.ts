@@ -12,7 +12,7 @@ import type {
 } from "../../conversation/conversation.ts";
 import type { JsonObject } from "../../json/json.ts";
 import { PairedCalls } from "../paired-calls.ts";
-import { CallInputs, markedInstructions, resultWithoutCall } from "../write-conversation.ts";
+import { EarlierCallInputs, markedInstructions, resultWithoutCall } from "../write-conversation.ts";
 import type { ModelTraits } from "./models.ts";
 
 /** The provider of the signatures of thoughts and calls. */
@@ -55,7 +55,7 @@ class PromptWriter {
   readonly #contents: Content[] = [];
   /** The calls so far: a result tells their names, too. */
   readonly #calls = new PairedCalls((id) => id);
-  readonly #inputs = new CallInputs();
+  readonly #inputs = new EarlierCallInputs();
   /** The results of the tools so far, while nothing else is said: those of calls that were made together belong together. */
   #results: JsonObject[] | null = null;
 

@@ -1,4 +1,4 @@
-import { isJsonObject, type Json, type JsonObject, parseJsonObject } from "../../json/json.ts";
+import { type Json, type JsonObject, objectsIn, parseJsonObject } from "../../json/json.ts";
 import { jsonText, malformedResponse } from "../refusal.ts";
 
 /** The types of details that come in pieces, each with the member that the pieces continue. */
@@ -48,10 +48,6 @@ export class ReasoningDetails {
 
 /** A detail of its own: further pieces are added to it. */
 type Detail = Record<string, Json | undefined>;
-
-function objectsIn(details: Json | undefined): readonly JsonObject[] {
-  return Array.isArray(details) ? details.filter(isJsonObject) : [];
-}
 
 /** Whether a detail is a piece of the last one. The signature, which may come without a text, is the end of a thought. */
 function isContinued(last: JsonObject, detail: JsonObject): boolean {
