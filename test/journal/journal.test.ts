@@ -33,7 +33,7 @@ async function open({ sync = false } = {}): Promise<Journal> {
   return journal;
 }
 
-const append = (journal: Journal, entry: AuditEntry) => journal.append({ kind: "ended", entry });
+const append = (journal: Journal, entry: AuditEntry) => journal.append({ kind: "ended", entry }).whenWritten;
 
 /** Appends entries that come together. @returns those whose requests were told that they are recorded. */
 async function appendTogether(journal: Journal, entries: readonly AuditEntry[]): Promise<EntryId[]> {

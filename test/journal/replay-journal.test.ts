@@ -163,7 +163,7 @@ describe("an entry that the database refuses while the service runs", () => {
   it("is rejected as it is in the journal, so that the next start recognizes it", async () => {
     const { journal } = await Journal.open({ folder: folder.path, sync: false, files: folder.disk });
     const bad = auditEntry({ sourceIp: "127.0.0.z" });
-    const segment = await journal.append({ kind: "ended", entry: bad });
+    const segment = await journal.append({ kind: "ended", entry: bad }).whenWritten;
     await rejectEntries({ journal, log: folder.log }, [{ segment, entry: bad, reason: "invalid input" }]);
     expect(journal.rejectedLines()).toBe(1);
     expect(folder.alarms()).toMatchObject([{ keptIn: { file: REJECTED, line: 1 } }]);
@@ -178,7 +178,7 @@ describe("an entry that the database refuses while the service runs", () => {
   it("is still charged when its process is killed while the journal has its beginning", async () => {
     const { journal } = await Journal.open({ folder: folder.path, sync: false, files: folder.disk });
     const bad = auditEntry({ sourceIp: "127.0.0.z", costNanoUsd: 9n });
-    const segment = await journal.append({ kind: "ended", entry: bad });
+    const segment = await journal.append({ kind: "ended", entry: bad }).whenWritten;
     await rejectEntries({ journal, log: folder.log }, [{ segment, entry: bad, reason: "invalid input" }]);
     await journal.release(segment, 1);
     await journal.close();
@@ -265,11 +265,11 @@ it("new segments get higher numbers than those with rejected lines", async () =>
   await folder.leave("garbage\n");
   await rm(join(folder.path, REJECTED), { force: true });
   const { journal } = await folder.start();
-  expect(await journal.append({ kind: "ended", entry: auditEntry() })).toBe(2);
+  expect(await journal.append({ kind: "ended", entry: auditEntry() }).whenWritten).toBe(2);
   await journal.close();
   await appendFile(join(folder.path, "000000000009-3.rejected"), "x\n");
   const again = await Journal.open({ folder: folder.path, sync: false });
   expect(again.journal.rejectedLines()).toBe(2);
-  expect(await again.journal.append({ kind: "ended", entry: auditEntry() })).toBe(10);
+  expect(await again.journal.append({ kind: "ended", entry: auditEntry() }).whenWritten).toBe(10);
   await again.journal.close();
 });

@@ -6,8 +6,7 @@ import { ANSWER_TIMEOUT_MS, type Pause, pauseFor, resultWithin, withTimeout } fr
 import { Failure, isUnreachable, Unavailable } from "../errors/failure.ts";
 import { reasonOf } from "../errors/problems.ts";
 import type { Journal } from "../journal/journal.ts";
-import type { JournalLine } from "../journal/journal-line.ts";
-import { JournalWrite } from "../journal/journal-write.ts";
+import type { AppendedLine } from "../journal/journal-write.ts";
 import { rejectEntries, replayJournal } from "../journal/replay-journal.ts";
 import type { Segment } from "../journal/segment-names.ts";
 import { BatchPacing } from "./batch-pacing.ts";
@@ -69,9 +68,6 @@ export interface Recorded {
 
 const IN_JOURNAL: Recorded = { stored: null };
 
-/** A request whose beginning is recorded, so that it leaves an entry even if the process dies. */
-export type BegunRequest = Readonly<Pick<JournalWrite, "whenWritten" | "writtenIn">>;
-
 export interface Backlog {
   readonly entries: number;
   /** How long the oldest entry has waited, by a clock that never jumps. */
@@ -108,8 +104,6 @@ export class Recorder {
   #isFailing = false;
   /** Whether the last failure was that the database could not be reached. */
   #isUnreachable = false;
-  /** The write that contains the last line. */
-  #lastWrite: JournalWrite | null = null;
 
   constructor(parts: RecorderParts) {
     this.#parts = parts;
@@ -168,8 +162,8 @@ export class Recorder {
    * Records that a request has begun, with the entry that it leaves if this process dies. Call it before anything of the
    * request leaves the process.
    */
-  begin(entry: AuditEntry): BegunRequest {
-    return this.#append({ kind: "begun", entry });
+  begin(entry: AuditEntry): AppendedLine {
+    return this.#parts.journal.append({ kind: "begun", entry });
   }
 
   /**
@@ -178,8 +172,8 @@ export class Recorder {
    *
    * @throws {Failure} `server_is_overloaded` if the entry can't be written. Then it is not recorded.
    */
-  async record(entry: AuditEntry, begun: BegunRequest | null = null): Promise<Recorded> {
-    const segment = await this.#append({ kind: "ended", entry }).whenWritten;
+  async record(entry: AuditEntry, begun: AppendedLine | null = null): Promise<Recorded> {
+    const segment = await this.#parts.journal.append({ kind: "ended", entry }).whenWritten;
     this.#parts.onRecorded?.(entry);
     // Lines are written in order, so the beginning is known by now. A line that could not be written has no segment to release.
     const beginning = begun?.writtenIn ?? null;
@@ -217,13 +211,6 @@ export class Recorder {
   /** Resolves when the entries up to this number are committed, or while the database is failing. */
   async #untilAttempted(number: number): Promise<void> {
     while (this.#processed < number && this.#retryPause === null && !this.#stopped) await this.#nextOutcome();
-  }
-
-  #append(line: JournalLine): JournalWrite {
-    const appended = this.#parts.journal.append(line);
-    // The journal returns one promise for all lines of a write, so the promise tells whether the write is the last one.
-    if (this.#lastWrite?.appended !== appended) this.#lastWrite = new JournalWrite(appended);
-    return this.#lastWrite;
   }
 
   /**

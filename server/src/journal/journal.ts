@@ -5,8 +5,8 @@ import { ANSWER_TIMEOUT_MS, withTimeout } from "../errors/deadline.ts";
 import { Unavailable } from "../errors/failure.ts";
 import { codeOf, fileReasonOf, fileRemedyOf } from "../errors/system-errors.ts";
 import { fileSystem, type JournalFiles, requireWritableFolder } from "./file-system.ts";
-import { JournalBatch } from "./journal-batch.ts";
 import { decodeLine, encodeLine, type JournalLine, splitLines, type UnreadableLine } from "./journal-line.ts";
+import { type AppendedLine, JournalWrite } from "./journal-write.ts";
 import { OpenSegment } from "./open-segment.ts";
 import { RejectedLines } from "./rejected-lines.ts";
 import { nextSegment, type Segment, segmentFile, segmentOfFile } from "./segment-names.ts";
@@ -75,8 +75,8 @@ export class Journal {
   /** The number of lines of each segment that are not released yet. Lines are counted before `append` resolves. */
   readonly #unreleased = new Map<Segment, number>();
   /** What is being written, and what is written next. */
-  #current: JournalBatch | null = null;
-  #next: JournalBatch | null = null;
+  #current: JournalWrite | null = null;
+  #next: JournalWrite | null = null;
   readonly #queue = new WorkQueue();
   #checking: Promise<void> | null = null;
 
@@ -115,15 +115,11 @@ export class Journal {
     }
   }
 
-  /**
-   * Resolves with the segment once the line would survive this process. Rejects when it could not be written, or when the disk has not
-   * answered for seconds. Then the line is removed as soon as the disk answers.
-   */
-  append(line: JournalLine): Promise<Segment> {
-    // All lines of one turn of the event loop share one write.
-    this.#next ??= this.#newBatch();
-    this.#next.lines.push(line);
-    return this.#next.written;
+  /** Adds a line to the next write. All lines of one turn of the event loop share one write. */
+  append(line: JournalLine): AppendedLine {
+    this.#next ??= this.#newWrite();
+    this.#next.add(line);
+    return this.#next;
   }
 
   /** Reads a segment of an earlier process. It leaves out an incomplete last line, whose request never ended for its client. */
@@ -205,26 +201,26 @@ export class Journal {
     await this.#queue.run(() => this.#endSegment());
   }
 
-  #newBatch(): JournalBatch {
-    const batch = new JournalBatch();
-    void this.#queue.run(() => this.#writeNext(batch));
-    return batch;
+  #newWrite(): JournalWrite {
+    const write = new JournalWrite();
+    void this.#queue.run(() => this.#perform(write));
+    return write;
   }
 
   /** Writes the lines that are appended up to the end of this turn of the event loop. Never rejects. */
-  async #writeNext(batch: JournalBatch): Promise<void> {
+  async #perform(write: JournalWrite): Promise<void> {
     await setImmediate();
-    if (this.#next === batch) this.#next = null;
-    this.#current = batch;
+    if (this.#next === write) this.#next = null;
+    this.#current = write;
+    const lines = write.takeLines();
     try {
-      batch.requireNotRefused();
-      const { lines } = batch;
+      write.requireNotRefused();
       const bytes = Buffer.from(lines.map(encodeLine).join(""));
-      await this.#write((open) => open.append(bytes, () => batch.requireNotRefused()));
+      await this.#writeToSegment((open) => open.append(bytes, () => write.requireNotRefused()));
       this.#unreleased.set(this.#segment, (this.#unreleased.get(this.#segment) ?? 0) + lines.length);
-      batch.accept(this.#segment);
+      write.accept(this.#segment);
     } catch (error) {
-      batch.refuse(error);
+      write.refuse(error);
     }
     this.#current = null;
     if (this.#open?.isFull) await this.#endSegment().catch(ignoreError); // what it throws does not affect its entries
@@ -246,7 +242,7 @@ export class Journal {
   }
 
   /** Writes to the open segment, or to a new one. */
-  async #write(write: (open: OpenSegment) => Promise<void>): Promise<void> {
+  async #writeToSegment(write: (open: OpenSegment) => Promise<void>): Promise<void> {
     try {
       if (this.#open?.isSound === false) await this.#repair();
       await write(this.#open ?? (await this.#beginSegment()));
@@ -352,7 +348,7 @@ export class Journal {
   /** Writes some bytes and removes them. Zeros without a newline are not a line, in case the process ends in between. */
   async #probe(): Promise<void> {
     if (this.#failure === null) return;
-    await this.#write((open) => open.probe(PROBE));
+    await this.#writeToSegment((open) => open.probe(PROBE));
     this.#failure = null;
     await this.#repair();
   }

@@ -1,6 +1,6 @@
-import type { BegunRequest } from "../audit/recorder.ts";
 import { type AuditEntry, timeOfEntry } from "../contract/entry.ts";
 import type { IdempotencyRecord } from "../contract/kept-answer.ts";
+import type { AppendedLine } from "../journal/journal-write.ts";
 import { type EntryFacts, factsWithoutUsage } from "../operations/operation.ts";
 import type { Usage } from "../tokens/token-estimate.ts";
 import type { RequestContext } from "./request-context.ts";
@@ -16,7 +16,7 @@ const NODE_LOST: Ending = { status: 500, errorCode: "internal_error", endReason:
 const FREE_REFUSED_BYTES = 64 * 1024;
 
 /** Records that a request has begun, with the entry that it leaves if the process dies. `null` for requests without a known key. */
-export function recordBeginning(request: RequestContext, services: Services): BegunRequest | null {
+export function recordBeginning(request: RequestContext, services: Services): AppendedLine | null {
   const entry = entryOf(request, NODE_LOST, factsWithoutUsage(request.model), services);
   return entry === null ? null : services.recorder.begin(entry);
 }

@@ -2,12 +2,12 @@ import type { KeyCaller, Permission } from "../access/access.ts";
 import type { AnswerBytes } from "../admission/answer-bytes.ts";
 import { type InFlightItem, NOT_IN_FLIGHT } from "../admission/in-flight.ts";
 import type { IncomingBody } from "../admission/incoming-body.ts";
-import type { BegunRequest } from "../audit/recorder.ts";
 import type { EntryId } from "../contract/entry.ts";
 import type { Hold } from "../credits/allowance.ts";
 import type { CostBasis } from "../credits/request-cost.ts";
 import { RequestAbort } from "../errors/request-signal.ts";
 import type { Claim } from "../idempotency/idempotency.ts";
+import type { AppendedLine } from "../journal/journal-write.ts";
 import { clientAddress } from "../networks/client-address.ts";
 import type { Networks } from "../networks/networks.ts";
 import type { Exchange } from "./exchange.ts";
@@ -40,8 +40,8 @@ export class RequestContext implements InFlightItem {
   costBasis: CostBasis | null = null;
   /** The credit that is held for the request; `null` before, and for requests that cost nothing. */
   hold: Hold | null = null;
-  /** The record that the request has begun; `null` until it is to be sent to a model. */
-  begun: BegunRequest | null = null;
+  /** The journal's line that the request has begun; `null` until it is to be sent to a model. */
+  begun: AppendedLine | null = null;
   /** The idempotency key's claim. A request that has one runs to completion even if its client disconnects. */
   claim: Claim | null = null;
   /** What sends the streamed answer, and heartbeats in between; `null` without one. */

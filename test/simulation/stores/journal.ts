@@ -1,5 +1,6 @@
 import type { Journal, SegmentContent } from "../../../server/src/journal/journal.ts";
 import { decodeLine, encodeLine, type JournalLine } from "../../../server/src/journal/journal-line.ts";
+import { type AppendedLine, JournalWrite } from "../../../server/src/journal/journal-write.ts";
 import type { Segment } from "../../../server/src/journal/segment-names.ts";
 import { type Disk, writeDelay } from "../world/disk.ts";
 import type { Life, World } from "../world/world.ts";
@@ -36,9 +37,8 @@ class SimulatedJournal implements JournalLike {
   /** Lines in the segment that is being written. */
   #lines = 0;
   readonly #unreleased = new Map<Segment, number>();
-  /** Lines that are to be written together, and what becomes of them. */
-  #waiting: JournalLine[] = [];
-  #written: Promise<Segment> = Promise.resolve(0);
+  /** Lines that are to be written together. */
+  #next: JournalWrite | null = null;
   #writing: Promise<unknown> = Promise.resolve();
 
   constructor(world: World, life: Life, disk: Disk, firstSegment: Segment) {
@@ -52,13 +52,14 @@ class SimulatedJournal implements JournalLike {
     return this.#unreleased.size;
   }
 
-  append(line: JournalLine): Promise<Segment> {
-    if (this.#waiting.length === 0) {
-      this.#written = this.#writing.then(() => this.#pause()).then(() => this.#writeWaiting());
-      this.#writing = this.#written;
+  append(line: JournalLine): AppendedLine {
+    if (this.#next === null) {
+      const write = new JournalWrite();
+      this.#next = write;
+      this.#writing = this.#writing.then(() => this.#pause()).then(() => this.#perform(write));
     }
-    this.#waiting.push(line);
-    return this.#written;
+    this.#next.add(line);
+    return this.#next;
   }
 
   async read(segment: Segment): Promise<SegmentContent> {
@@ -93,19 +94,19 @@ class SimulatedJournal implements JournalLike {
     this.#endSegment();
   }
 
-  async #writeWaiting(): Promise<Segment> {
-    const batch = this.#waiting;
-    this.#waiting = [];
+  async #perform(write: JournalWrite): Promise<void> {
+    this.#next = null;
+    const lines = write.takeLines();
     const segment = this.#segment;
     this.#disk.append(
       segment,
-      batch.map((line) => encodeLine(line).trimEnd()),
+      lines.map((line) => encodeLine(line).trimEnd()),
     );
-    this.#unreleased.set(segment, (this.#unreleased.get(segment) ?? 0) + batch.length);
-    this.#lines += batch.length;
+    this.#unreleased.set(segment, (this.#unreleased.get(segment) ?? 0) + lines.length);
+    this.#lines += lines.length;
     if (this.#lines >= SEGMENT_LINES) this.#endSegment();
     await this.#pause();
-    return segment;
+    write.accept(segment);
   }
 
   #endSegment(): void {
