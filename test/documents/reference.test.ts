@@ -89,10 +89,10 @@ describe("docs/explanation/architecture.md", () => {
     // `replyTo` ends with `runModel`, and `handleRequest` sends what they return.
     const body = bodyOf("replyTo") + bodyOf("runModel") + bodyOf("handleRequest");
     const steps = rowsOf("docs/explanation/architecture.md").flatMap(([step]) => codesIn(step));
-    expect(steps.slice(0, 16).at(-1)).toBe("respond");
+    expect(steps.slice(0, 17).at(-1)).toBe("respond");
     // Some operations have no `loadStored`.
     const calls = body.replaceAll("?.(", "(");
-    const places = steps.slice(0, 16).map((step) => calls.lastIndexOf(`${step}(`));
+    const places = steps.slice(0, 17).map((step) => calls.lastIndexOf(`${step}(`));
     expect(places).not.toContain(-1);
     expect(places).toEqual(places.toSorted((one, other) => one - other));
   });

@@ -32,11 +32,13 @@ export function handlerOf(
   const log = pino({ level: "silent" });
   const monotonicMs = () => 0;
   const snapshot = { account: ACCOUNT, key: KEY };
+  const allow = async () => ({ snapshot, wouldRefuse: null, admitted });
   return new RequestHandler({
     operations: new OperationTable(operations),
     access: {
       authenticate: () => ({ digest: "", snapshot, invalidations: 0 }),
-      authorize: async () => ({ snapshot, wouldRefuse: null, admitted }),
+      authorize: allow,
+      admit: allow,
       seemsRefused: () => false,
       limitsOf: () => ({ concurrentRequests: null }),
     },

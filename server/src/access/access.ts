@@ -127,34 +127,44 @@ export class Access {
   }
 
   /**
-   * Decides by the account's current state whether the request is allowed, and admits it within the account's limits. The request
-   * lifecycle does so once, after the body has arrived, so that it misses no change that was answered in the meantime. Before, it asks
-   * without limits whether a body that is arriving is still wanted.
+   * Decides by the account's current state whether the request is allowed. It does not count against the account's limits.
    *
    * @param address the client's; `null` when it is unknown.
-   * @param tokens the estimate that counts against the account's limits; `null` when limits do not apply.
-   * @throws {RefusedCaller} revoked, suspended, from an address outside the rules, over a limit; in this order.
+   * @throws {RefusedCaller} revoked, suspended, from an address outside the rules; in this order.
    * @throws {Failure} `server_is_overloaded` when the key cannot be checked.
    */
-  async authorize(
-    caller: KeyCaller,
-    address: string | null,
-    tokens: number | null = null,
-  ): Promise<Permission> {
+  async authorize(caller: KeyCaller, address: string | null): Promise<Permission> {
+    let present = caller;
+    for (let attempt = 0; attempt < READ_ATTEMPTS; attempt++) {
+      const { snapshot } = present;
+      const { refusal, wouldRefuse } = this.#decide(snapshot, address);
+      if (await this.#isCurrent(present)) {
+        if (refusal !== null) throw new RefusedCaller(refusal, snapshot);
+        return { snapshot, wouldRefuse, admitted: null };
+      }
+      present = await this.#read(caller.digest);
+    }
+    throw cannotCheckKeys();
+  }
+
+  /**
+   * Decides as {@link authorize}, and admits the request within the account's limits. Call it once, after the body has arrived, so that it misses no
+   * change that was answered in the meantime.
+   *
+   * @param tokens the estimate that counts against the account's limits.
+   * @throws {RefusedCaller} as {@link authorize}, and over a limit.
+   * @throws {Failure} as {@link authorize}.
+   */
+  async admit(caller: KeyCaller, address: string | null, tokens: number): Promise<Permission> {
     let present = caller;
     for (let attempt = 0; attempt < READ_ATTEMPTS; attempt++) {
       const { snapshot, invalidations } = present;
-      const { account } = snapshot;
-      const decision = this.#decide(snapshot, address);
-      // A request that is refused anyway does not count against the limits.
-      if (tokens === null || decision.refusal !== null) {
-        const verdict = await this.#parts.admissions
-          .check(account.id, account.version)
-          .catch(rethrowUnavailable);
-        // A store that was lost since the snapshot was read may have come back with an older state that agrees with it.
-        if (verdict === "current" && invalidations === this.#invalidations)
-          return permissionOf(snapshot, decision, null);
+      const { refusal, wouldRefuse } = this.#decide(snapshot, address);
+      if (refusal !== null) {
+        // A request that is refused anyway does not count against the limits.
+        if (await this.#isCurrent(present)) throw new RefusedCaller(refusal, snapshot);
       } else {
+        const { account } = snapshot;
         const limits = this.#parts.limitsOf(account);
         let outcome: AdmissionOutcome;
         try {
@@ -165,13 +175,13 @@ export class Access {
         }
         if (outcome.kind === "limited") throw new RefusedCaller(limited(outcome, limits), snapshot);
         if (outcome.kind === "admitted") {
-          if (invalidations === this.#invalidations) return permissionOf(snapshot, decision, outcome.request);
+          if (invalidations === this.#invalidations)
+            return { snapshot, wouldRefuse, admitted: outcome.request };
           await outcome.request.cancel();
         }
       }
       present = await this.#read(caller.digest);
     }
-    // The account changes faster than it can be read, or the store forgets each committed read.
     throw cannotCheckKeys();
   }
 
@@ -194,6 +204,15 @@ export class Access {
     const snapshot = this.#known.get(digest);
     // The cache is cleared at every invalidation, so its snapshots were read after the last one.
     return snapshot === undefined ? null : { digest, snapshot, invalidations: this.#invalidations };
+  }
+
+  /** Whether the store has no newer version of the account. @throws {Failure} `server_is_overloaded` when it does not answer. */
+  #isCurrent({ snapshot: { account }, invalidations }: KeyCaller): Promise<boolean> {
+    return this.#parts.admissions.check(account.id, account.version).then(
+      // A store that was lost since the snapshot was read may have come back with an older state that agrees with it.
+      (verdict) => verdict === "current" && invalidations === this.#invalidations,
+      rethrowUnavailable,
+    );
   }
 
   #decide(snapshot: KeySnapshot, address: string | null): Decision {
@@ -254,16 +273,6 @@ interface Decision {
   readonly wouldRefuse: ErrorCode | null;
 }
 
-/** What a decision by a current snapshot means for the request. @throws {RefusedCaller} if it is a refusal. */
-function permissionOf(
-  snapshot: KeySnapshot,
-  decision: Decision,
-  admitted: AdmittedRequest | null,
-): Permission {
-  if (decision.refusal !== null) throw new RefusedCaller(decision.refusal, snapshot);
-  return { snapshot, wouldRefuse: decision.wouldRefuse, admitted };
-}
-
 function revoked(): Failure {
   return new Failure(
     "revoked_api_key",
@@ -297,6 +306,7 @@ function unknownKey(): Failure {
   return new Failure("invalid_api_key", "No such API key exists. Check it, or create one in the dashboard.");
 }
 
+/** The account changes faster than it can be read, or the store forgets each committed read, or it does not answer: then that is the cause. */
 function cannotCheckKeys(cause?: unknown): Failure {
   return new Failure(
     "server_is_overloaded",

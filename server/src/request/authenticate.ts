@@ -1,5 +1,5 @@
 import { validate } from "uuid";
-import type { KeyCaller } from "../access/access.ts";
+import type { KeyCaller, Permission } from "../access/access.ts";
 import { readManagementToken } from "../access/bearer.ts";
 import { eventOfRefusedKey } from "../access/refused-key.ts";
 import type { AccountId } from "../contract/account.ts";
@@ -50,17 +50,14 @@ export async function authenticate(
 }
 
 /**
- * Decides by the account's present state whether the request may proceed, and admits it within the account's limits. It is called once, when the body
- * has arrived, so that it misses no change that was answered in the meantime.
+ * Decides by the account's present state whether the request may proceed.
  *
- * @param tokens what the request is estimated to take of the limits; `null`: they do not apply to it.
  * @returns the account that it acts for.
  * @throws {RefusedCaller | Failure} when the request may not proceed.
  */
 export async function authorize(
   request: RequestContext,
   identity: Identity,
-  tokens: number | null,
   services: Services,
 ): Promise<AccountId> {
   if (!("caller" in identity)) return await accountOf(request, identity, services);
@@ -68,9 +65,34 @@ export async function authorize(
   const { access, sessions } = services;
   // The session may have ended while the body was received.
   if (identity.kind === "session-as-key") await sessions.accountOf(exchange, sourceIp);
-  request.permission = await access.authorize(identity.caller, sourceIp, tokens);
+  return proceed(request, await access.authorize(identity.caller, sourceIp));
+}
+
+/**
+ * Decides as {@link authorize}, and admits the request within the limits of its key's account. It is called once, when the body has arrived, so that
+ * it misses no change that was answered in the meantime.
+ *
+ * @param tokens what the request is estimated to take of the limits.
+ * @throws {RefusedCaller | Failure} when the request may not proceed.
+ */
+export async function admit(
+  request: RequestContext,
+  identity: Identity,
+  tokens: number,
+  services: Services,
+): Promise<AccountId> {
+  if (!("caller" in identity)) throw new Error("only a caller with a key is admitted within limits");
+  const { exchange, sourceIp } = request;
+  const { access, sessions } = services;
+  if (identity.kind === "session-as-key") await sessions.accountOf(exchange, sourceIp);
+  return proceed(request, await access.admit(identity.caller, sourceIp, tokens));
+}
+
+/** Notes the permission in the context. Returns the account that the request acts for. */
+function proceed(request: RequestContext, permission: Permission): AccountId {
+  request.permission = permission;
   request.body?.admit();
-  return request.permission.snapshot.account.id;
+  return permission.snapshot.account.id;
 }
 
 /** Decides again whether a request that was authorized may go on. @throws as {@link authorize}. */

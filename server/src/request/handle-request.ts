@@ -4,7 +4,7 @@ import type { AccountId } from "../contract/account.ts";
 import type { JsonBody } from "../json/json-body.ts";
 import { unknownModel } from "../operations/models.ts";
 import type { ModelOperation, ModelUse, Reply } from "../operations/operation.ts";
-import { authenticate, authorize, callerOfSentKey, requireStillAllowed } from "./authenticate.ts";
+import { admit, authenticate, authorize, callerOfSentKey, requireStillAllowed } from "./authenticate.ts";
 import { findOperation } from "./find-operation.ts";
 import { costBasisOf, findModel, holdCredit } from "./hold-credit.ts";
 import { claimOrReplay, keepAnswer, readIdempotencyKey } from "./idempotent-reply.ts";
@@ -54,7 +54,7 @@ async function replyTo(request: RequestContext, services: Services): Promise<Rep
   const identity = await authenticate(request, operation, services); // 401, 503; of a user at the dashboard also 400, 403, 404
   requireCapacityForAccount(request, services); // 503
   if (operation.kind === "query") {
-    const accountId = await authorize(request, identity, null, services); // 401, 403, 503
+    const accountId = await authorize(request, identity, services); // 401, 403, 503
     const input = operation.read({
       parameters,
       query: exchange.query,
@@ -65,11 +65,15 @@ async function replyTo(request: RequestContext, services: Services): Promise<Rep
   }
 
   const received = await receiveBody(request, operation, services); // 401, 403 if the key is refused by now
-  const accountId = await authorize(request, identity, received.tokens, services); // 401, 403, 429, 503
+  const { bytes, tokens } = received;
+  // A request does not count against the limits if nothing of its body was received.
+  const accountId =
+    tokens === null
+      ? await authorize(request, identity, services) // 401, 403, 503
+      : await admit(request, identity, tokens, services); // 401, 403, 429, 503
   const body = received.parse(); // 400, 408, 413, 415, 429, 503: what was wrong with the body, after the key's own refusal
   const input = operation.read(body); // 400
   const model = findModel(request, input.model, services);
-  const { bytes } = received;
   const idempotencyKey = readIdempotencyKey(exchange.header("idempotency-key")); // 400
   if (idempotencyKey !== null) {
     const sent = { accountId, key: idempotencyKey, body: bytes };

@@ -58,7 +58,7 @@ async function authorizedCredential(
   services: Services,
 ): Promise<ManagementCall["credential"]> {
   if (identity.kind === "management-token") return identity;
-  await authorize(request, identity, null, services);
+  await authorize(request, identity, services);
   const { permission } = request;
   if (permission === null) throw new Error("management operations take keys and management tokens only");
   return { kind: "key", permission };
