@@ -15,8 +15,26 @@ export function checkPoints<Name extends "batch" | "position">(
   }
 }
 
-/** @throws {OstiaryError} these are no lines, which JavaScript does not prevent. */
-export function requireLines(lines: AsyncIterable<string> | Iterable<string>): void {
+/**
+ * Passes each line that is not empty to `add`, with its number from 1. Returns the number of lines.
+ *
+ * @throws {OstiaryError} these are no lines, which JavaScript does not prevent.
+ */
+export async function eachLine(
+  lines: AsyncIterable<string> | Iterable<string>,
+  add: (text: string, line: number) => Promise<void>,
+): Promise<number> {
+  requireLines(lines);
+  let line = 0;
+  for await (const given of lines) {
+    line++;
+    const text = exportedLine(given, line);
+    if (text.trim() !== "") await add(text, line);
+  }
+  return line;
+}
+
+function requireLines(lines: AsyncIterable<string> | Iterable<string>): void {
   // A text is iterable, by its characters.
   const { [Symbol.asyncIterator]: eachLater, [Symbol.iterator]: each } = objectOf(
     "lines",

@@ -2,7 +2,7 @@ import { objectOf } from "../core/checks.ts";
 import { UnverifiableExportError } from "../core/errors.ts";
 import { parsedJson } from "../core/fields.ts";
 import { linkDigest, sha256OfText } from "./digest.ts";
-import { checkPoints, exportedLine, MAX_UNREADABLE_START, requireLines } from "./verification-input.ts";
+import { checkPoints, eachLine, MAX_UNREADABLE_START } from "./verification-input.ts";
 
 /** A point in a chain of actions. Keep it to verify later that nothing before it was modified. */
 export interface ActionPoint {
@@ -72,15 +72,8 @@ export async function verifyActionsExport(
 ): Promise<ActionsVerification> {
   const { expected } = objectOf("options", options);
   if (expected != null) checkPoints([expected], "position");
-  requireLines(lines);
   const check = new ActionsCheck(expected ?? null);
-  let line = 0;
-  for await (const given of lines) {
-    line++;
-    const text = exportedLine(given, line);
-    if (text.trim() !== "") await check.add(text, line);
-  }
-  return check.end(line);
+  return check.end(await eachLine(lines, (text, line) => check.add(text, line)));
 }
 
 class ActionsCheck {

@@ -1,7 +1,7 @@
 import type { ChainPoint } from "../contract/management.ts";
 import { notNegative, objectOf } from "../core/checks.ts";
 import { ExportCheck } from "./export-check.ts";
-import { checkPoints, exportedLine, requireLines } from "./verification-input.ts";
+import { checkPoints, eachLine } from "./verification-input.ts";
 
 /** A problem of an export. */
 export interface ExportProblem {
@@ -109,13 +109,6 @@ export async function verifyAuditExport(
   const { expected, removedBatches } = objectOf("options", options);
   const points = [expected ?? []].flat();
   checkPoints(points, "batch");
-  requireLines(lines);
   const check = new ExportCheck(points, notNegative("removedBatches", removedBatches ?? 0));
-  let line = 0;
-  for await (const given of lines) {
-    line++;
-    const text = exportedLine(given, line);
-    if (text.trim() !== "") await check.add(text, line);
-  }
-  return check.end(line);
+  return check.end(await eachLine(lines, (text, line) => check.add(text, line)));
 }
