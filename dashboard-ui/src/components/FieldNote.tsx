@@ -1,10 +1,11 @@
+import type { ReactNode } from "react";
 import formStyles from "./form.module.css";
 
 interface FieldNoteProps {
   /** The id of the input. */
   readonly inputId: string;
-  readonly hint: string | undefined;
-  readonly error: string | undefined;
+  readonly hint: ReactNode;
+  readonly error: ReactNode;
 }
 
 /** The note below an input: its error, or else its hint. */

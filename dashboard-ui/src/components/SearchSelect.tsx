@@ -2,6 +2,7 @@ import type { UseQueryResult } from "@tanstack/react-query";
 import { type ReactNode, useId, useRef, useState } from "react";
 import { ChevronDown } from "../icons/icons.ts";
 import { classes } from "./classes.ts";
+import { FieldNote, noted } from "./FieldNote.tsx";
 import formStyles from "./form.module.css";
 import { Deferred, lazyCode } from "./lazy-code.tsx";
 import styles from "./SearchSelect.module.css";
@@ -50,11 +51,10 @@ export const searchList = lazyCode(async () => (await import("./SearchList.tsx")
 export function SearchSelect(props: SearchSelectProps) {
   const { label, text, placeholder, hint, error, onOpen, ...search } = props;
   const id = useId();
-  const noteId = `${id}-note`;
   const listId = `${id}-list`;
   const button = useRef<HTMLButtonElement>(null);
   const [isOpen, setOpen] = useState(false);
-  const note = error ?? hint;
+  const note = { inputId: id, hint, error };
   const open = () => {
     onOpen?.();
     // What could not be loaded is asked for again.
@@ -74,8 +74,7 @@ export function SearchSelect(props: SearchSelectProps) {
         aria-expanded={isOpen}
         aria-controls={isOpen ? listId : undefined}
         aria-haspopup="dialog"
-        aria-invalid={error !== undefined}
-        aria-describedby={note === undefined ? undefined : noteId}
+        {...noted(note)}
         onPointerOver={searchList.preload}
         onFocus={searchList.preload}
         onClick={() => (isOpen ? setOpen(false) : open())}
@@ -94,15 +93,7 @@ export function SearchSelect(props: SearchSelectProps) {
           props={{ ...search, id: listId, anchor: button, onClose: () => setOpen(false) }}
         />
       ) : null}
-      {note === undefined ? null : (
-        <p
-          id={noteId}
-          className={error === undefined ? formStyles.hint : formStyles.fieldError}
-          role={error === undefined ? undefined : "alert"}
-        >
-          {note}
-        </p>
-      )}
+      <FieldNote {...note} />
     </div>
   );
 }

@@ -1,4 +1,5 @@
 import { type SelectHTMLAttributes, useId } from "react";
+import { FieldNote, noted } from "./FieldNote.tsx";
 import formStyles from "./form.module.css";
 
 interface SelectProps extends SelectHTMLAttributes<HTMLSelectElement> {
@@ -11,32 +12,18 @@ interface SelectProps extends SelectHTMLAttributes<HTMLSelectElement> {
 /** A labelled select. Screen readers announce its hint and error with it. */
 export function Select({ label, hint, error, options, ...select }: SelectProps) {
   const id = useId();
-  const noteId = `${id}-note`;
-  const note = error ?? hint;
+  const note = { inputId: id, hint, error };
   return (
     <div className={formStyles.field}>
       <label htmlFor={id}>{label}</label>
-      <select
-        id={id}
-        {...select}
-        aria-invalid={error !== undefined}
-        aria-describedby={note === undefined ? undefined : noteId}
-      >
+      <select id={id} {...select} {...noted(note)}>
         {options.map((option) => (
           <option key={option.value} value={option.value}>
             {option.label}
           </option>
         ))}
       </select>
-      {note === undefined ? null : (
-        <p
-          id={noteId}
-          className={error === undefined ? formStyles.hint : formStyles.fieldError}
-          role={error === undefined ? undefined : "alert"}
-        >
-          {note}
-        </p>
-      )}
+      <FieldNote {...note} />
     </div>
   );
 }

@@ -1,9 +1,9 @@
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
-import type { ReactNode } from "react";
 import { api } from "../../api/client.ts";
 import type { AccountView } from "../../api/types.ts";
 import { Badge } from "../../components/Badge.tsx";
+import { Fact } from "../../components/Fact.tsx";
 import { formatBalance, formatCounted, formatDate, formatDateTime } from "../../components/format.ts";
 import listsStyles from "../../components/lists.module.css";
 import panelStyles from "../../components/Panel.module.css";
@@ -56,14 +56,5 @@ export function Plan({ account }: { readonly account: AccountView }) {
       )}
       <p className={textStyles.small}>To change plan or limits, contact the operator of the service.</p>
     </section>
-  );
-}
-
-function Fact({ name, children }: { readonly name: string; readonly children: ReactNode }) {
-  return (
-    <div>
-      <dt>{name}</dt>
-      <dd>{children}</dd>
-    </div>
   );
 }

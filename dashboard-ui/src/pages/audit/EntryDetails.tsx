@@ -1,12 +1,13 @@
 import { Dialog as Base } from "@base-ui/react/dialog";
 import { Link } from "@tanstack/react-router";
-import { type ReactNode, useRef } from "react";
+import { useRef } from "react";
 import type { AuditEntry } from "../../api/types.ts";
 import { Badge } from "../../components/Badge.tsx";
 import buttonStyles from "../../components/Button.module.css";
 import { CopyButton } from "../../components/CopyButton.tsx";
 import { classes } from "../../components/classes.ts";
 import dialogStyles from "../../components/Dialog.module.css";
+import { Fact } from "../../components/Fact.tsx";
 import { formatCount, formatDuration, formatExactTime, formatUsd } from "../../components/format.ts";
 import listsStyles from "../../components/lists.module.css";
 import { LoadError, Loading } from "../../components/Notice.tsx";
@@ -190,13 +191,4 @@ function Tokens({ entry }: { readonly entry: AuditEntry }) {
 /** A part of the tokens, which few requests have. */
 function Part({ name, tokens }: { readonly name: string; readonly tokens: number | null }) {
   return tokens === null || tokens === 0 ? null : <Fact name={name}>{formatCount(tokens)}</Fact>;
-}
-
-function Fact({ name, children }: { readonly name: string; readonly children: ReactNode }) {
-  return (
-    <div>
-      <dt>{name}</dt>
-      <dd>{children}</dd>
-    </div>
-  );
 }

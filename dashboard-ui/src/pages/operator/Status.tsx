@@ -4,6 +4,7 @@ import type { ReactNode } from "react";
 import { api } from "../../api/client.ts";
 import type { NodeStatus } from "../../api/types.ts";
 import { Badge } from "../../components/Badge.tsx";
+import { Fact } from "../../components/Fact.tsx";
 import { formatCount, formatDateTime, formatDuration } from "../../components/format.ts";
 import { Loaded } from "../../components/Loaded.tsx";
 import listsStyles from "../../components/lists.module.css";
@@ -47,20 +48,20 @@ interface PartProps {
 function Stores({ node: { database, redis, isFenced, unpublishedChanges } }: PartProps) {
   return (
     <Part id="stores" title="Stores">
-      <Fact label="PostgreSQL">
+      <Fact name="PostgreSQL">
         <Answers store={database} />
       </Fact>
-      <Fact label="Address">{database.label}</Fact>
-      <Fact label="Connections">
+      <Fact name="Address">{database.label}</Fact>
+      <Fact name="Connections">
         {formatCount(database.busyConnections)} of {formatCount(database.maxConnections)} busy,{" "}
         {formatCount(database.waitingStatements)} waiting
       </Fact>
-      <Fact label="Redis">
+      <Fact name="Redis">
         {redis === null ? "Not used" : <Answers store={redis} />}
         {redis?.mayEvict === true ? <Badge tone="warning">May evict keys</Badge> : null}
         {isFenced ? <Badge tone="bad">Not the other nodes' Redis</Badge> : null}
       </Fact>
-      <Fact label="Unpublished changes">{formatCount(unpublishedChanges)}</Fact>
+      <Fact name="Unpublished changes">{formatCount(unpublishedChanges)}</Fact>
     </Part>
   );
 }
@@ -68,11 +69,11 @@ function Stores({ node: { database, redis, isFenced, unpublishedChanges } }: Par
 function Records({ node: { recorder, journal } }: PartProps) {
   return (
     <Part id="records" title="Records">
-      <Fact label="Lag">{formatDuration(recorder.lagMs)}</Fact>
-      <Fact label="Waiting entries">{formatCount(recorder.waitingEntries)}</Fact>
-      <Fact label="Failed inserts">{formatCount(recorder.failures)}</Fact>
-      <Fact label="Journal files">{formatCount(journal.segments)}</Fact>
-      <Fact label="Rejected lines">
+      <Fact name="Lag">{formatDuration(recorder.lagMs)}</Fact>
+      <Fact name="Waiting entries">{formatCount(recorder.waitingEntries)}</Fact>
+      <Fact name="Failed inserts">{formatCount(recorder.failures)}</Fact>
+      <Fact name="Journal files">{formatCount(journal.segments)}</Fact>
+      <Fact name="Rejected lines">
         {journal.rejectedLines === 0 ? "0" : <Badge tone="bad">{formatCount(journal.rejectedLines)}</Badge>}
       </Fact>
     </Part>
@@ -83,7 +84,7 @@ function Upstreams({ node: { breakers } }: PartProps) {
   return (
     <Part id="upstreams" title="Upstreams" more={<Link to="/operator/upstreams">Details</Link>}>
       {breakers.map(({ upstream, state }) => (
-        <Fact key={upstream} label={upstream}>
+        <Fact key={upstream} name={upstream}>
           <Badge tone={HEALTH[state].tone}>{HEALTH[state].label}</Badge>
         </Fact>
       ))}
@@ -97,25 +98,25 @@ function Process({ node }: PartProps) {
   const settingDifferences = node.settingDifferences ?? [];
   return (
     <Part id="node" title="Node">
-      <Fact label="Version">
+      <Fact name="Version">
         {version} on {runtime}
       </Fact>
-      <Fact label="Schema">
+      <Fact name="Schema">
         {schema.version ?? "unknown"}
         {schema.newer.length === 0 ? "" : `, newer than this version: ${schema.newer.join(", ")}`}
       </Fact>
-      <Fact label="Started">{formatDateTime(startedAt)}</Fact>
-      <Fact label="Clock">{clockSkewMs === null ? "Not compared yet" : skewText(clockSkewMs)}</Fact>
-      <Fact label="TLS">
+      <Fact name="Started">{formatDateTime(startedAt)}</Fact>
+      <Fact name="Clock">{clockSkewMs === null ? "Not compared yet" : skewText(clockSkewMs)}</Fact>
+      <Fact name="TLS">
         {certificateExpiresAt === null
           ? "No certificate of its own"
           : `Expires ${formatDateTime(certificateExpiresAt)}`}
       </Fact>
-      <Fact label="Node ID">
+      <Fact name="Node ID">
         <code>{nodeId}</code>
       </Fact>
       {settingDifferences.length === 0 ? null : (
-        <Fact label="Differs from other nodes">
+        <Fact name="Differs from other nodes">
           {settingDifferences.map(({ setting, since }) => (
             <div key={setting}>
               <Badge tone="warning">{SETTINGS[setting]}</Badge> since {formatDateTime(since)}
@@ -171,14 +172,5 @@ function Part({ id, title, more, children }: PanelProps) {
       </div>
       <dl className={listsStyles.facts}>{children}</dl>
     </section>
-  );
-}
-
-function Fact({ label, children }: { readonly label: string; readonly children: ReactNode }) {
-  return (
-    <div>
-      <dt>{label}</dt>
-      <dd>{children}</dd>
-    </div>
   );
 }

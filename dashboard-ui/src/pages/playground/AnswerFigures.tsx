@@ -1,10 +1,11 @@
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
-import { type ReactNode, useEffect, useState } from "react";
+import { useEffect, useState } from "react";
 import { api } from "../../api/client.ts";
 import { errorCodeOf } from "../../api/errors.ts";
 import type { AuditEntry } from "../../api/types.ts";
 import { Button } from "../../components/Button.tsx";
+import { Fact } from "../../components/Fact.tsx";
 import { formatCount, formatDuration, formatUsd } from "../../components/format.ts";
 import textStyles from "../../components/text.module.css";
 import styles from "./AnswerFigures.module.css";
@@ -43,16 +44,16 @@ export function AnswerFigures({ generated }: { readonly generated: GeneratedAnsw
   const speed = speedOf(generated, tokens?.completion ?? null);
   return (
     <dl className={styles.answerFigures}>
-      {firstMs === null ? null : <Figure name="Time to first token">{formatDuration(firstMs)}</Figure>}
-      {totalMs === null ? null : <Figure name="Total time">{formatDuration(totalMs)}</Figure>}
-      {speed === null ? null : <Figure name="Speed">{rate.format(speed)} tokens/s</Figure>}
+      {firstMs === null ? null : <Fact name="Time to first token">{formatDuration(firstMs)}</Fact>}
+      {totalMs === null ? null : <Fact name="Total time">{formatDuration(totalMs)}</Fact>}
+      {speed === null ? null : <Fact name="Speed">{rate.format(speed)} tokens/s</Fact>}
       {tokens === null ? null : (
-        <Figure name="Tokens">
+        <Fact name="Tokens">
           {formatCount(tokens.prompt)} in, {formatCount(tokens.completion)} out
           {tokens.isEstimated ? <span className={textStyles.quiet}> estimated</span> : null}
-        </Figure>
+        </Fact>
       )}
-      <Figure name="Cost">
+      <Fact name="Cost">
         {entry.data !== undefined ? (
           formatUsd(entry.data.costNanoUsd)
         ) : isDeleted ? (
@@ -64,14 +65,14 @@ export function AnswerFigures({ generated }: { readonly generated: GeneratedAnsw
         ) : (
           <span className={textStyles.quiet}>…</span>
         )}
-      </Figure>
+      </Fact>
       {isDeleted ? null : (
-        <Figure name="Request log">
+        <Fact name="Request log">
           <Link to="/audit" search={{ entry: requestId }}>
             Entry
             <span className={textStyles.visuallyHidden}> of {requestId}</span>
           </Link>
-        </Figure>
+        </Fact>
       )}
     </dl>
   );
@@ -81,15 +82,6 @@ export function AnswerFigures({ generated }: { readonly generated: GeneratedAnsw
 function isOld(requestId: string | null): boolean {
   const atMs = Number.parseInt(requestId?.slice("req_".length, "req_".length + 12) ?? "", 16);
   return Date.now() - atMs > DELETED_FROM_MS;
-}
-
-function Figure({ name, children }: { readonly name: string; readonly children: ReactNode }) {
-  return (
-    <div>
-      <dt>{name}</dt>
-      <dd>{children}</dd>
-    </div>
-  );
 }
 
 interface Tokens {

@@ -1,8 +1,8 @@
 import { Link } from "@tanstack/react-router";
-import type { ReactNode } from "react";
 import type { AccountDetails } from "../../../api/types.ts";
 import { CopyButton } from "../../../components/CopyButton.tsx";
 import { classes } from "../../../components/classes.ts";
+import { Fact } from "../../../components/Fact.tsx";
 import {
   formatBalance,
   formatCount,
@@ -55,14 +55,5 @@ export function Summary({ account }: { readonly account: AccountDetails }) {
         </Link>
       </div>
     </section>
-  );
-}
-
-function Fact({ name, children }: { readonly name: string; readonly children: ReactNode }) {
-  return (
-    <div>
-      <dt>{name}</dt>
-      <dd>{children}</dd>
-    </div>
   );
 }
