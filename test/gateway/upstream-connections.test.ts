@@ -129,7 +129,7 @@ describe("an upstream that sends without end what is no part of an answer", () =
     await once(flooding.close(), "close");
   });
 
-  it("is counted anew for each request of a connection", async () => {
+  it("is counted from zero for each request of a connection", async () => {
     const { port } = server.address() as AddressInfo;
     const transport = new UndiciTransport({ maxReceivedBytes: 300 });
     for (const _ of [1, 2, 3, 4]) expect(await ask(transport, `http://127.0.0.1:${port}/?kept`)).toBe(200);

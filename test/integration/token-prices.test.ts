@@ -213,10 +213,10 @@ describe("the hold of a request to a model with such prices", () => {
     messages: [{ role: "user", content: "hi" }],
     max_tokens: 100,
   });
-  /** Each byte of the body may be a token of the dearest kind, and so may each of the 100 of the answer. */
+  /** Each byte of the body may be a token of the most expensive kind, and so may each of the 100 of the answer. */
   const MAX_COST = BigInt(BODY.length) * MAX_INPUT + 100n * MAX_OUTPUT;
 
-  /** Sends {@link BODY}, as it is, to an upstream that answers with as many of the dearest tokens as it may. */
+  /** Sends {@link BODY}, as it is, to an upstream that answers with as many of the most expensive tokens as it may. */
   async function spendAll(key: string): Promise<Response> {
     credit.setAnswer((request) => {
       const tokens = Number(request.body.max_tokens);
@@ -234,7 +234,7 @@ describe("the hold of a request to a model with such prices", () => {
     });
   }
 
-  it("covers the dearest prompt and answer", async () => {
+  it("covers the most expensive prompt and answer", async () => {
     const owner = await credit.ownerWith(MAX_COST);
     expect((await spendAll(owner.key)).status).toBe(200);
     expect(credit.upstream.received.at(-1)?.body.max_tokens).toBe(100);

@@ -54,7 +54,7 @@ async function write(file: FileHandle | null, text: string): Promise<void> {
 /**
  * Ends the process when standard output cannot be written: quietly if its reader has closed the pipe, as `head` does; otherwise, as on a
  * full disk, with the reason and exit code 1, because what was written is incomplete. An exit code that the command has set stays: a
- * verification has failed whoever reads it.
+ * verification that has failed has failed, also if its output was not read.
  */
 export function endWithOutput(): void {
   // Notes and errors that can't be written change neither what the command has done nor its exit code.
