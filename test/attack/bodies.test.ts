@@ -7,6 +7,7 @@ import { type CatalogFile, writeCatalog } from "../fixtures/catalog.ts";
 import { metricOf } from "../fixtures/metrics.ts";
 import { answerWhole, type ModelServer, startModelServer } from "../fixtures/model-server.ts";
 import { openRaw, type RawConnection } from "../fixtures/raw-http.ts";
+import { sendChat } from "../fixtures/request.ts";
 import { RUNTIME, type Service, startService } from "../fixtures/service.ts";
 import { signUp, signUpWithKey } from "../fixtures/user.ts";
 
@@ -61,11 +62,7 @@ const refused = (reason: string) =>
   metricOf(service.baseUrl, `ostiary_request_bodies_refused_total{reason="${reason}"}`);
 
 async function chat(key: string): Promise<number> {
-  const response = await fetch(`${service.baseUrl}/v1/chat/completions`, {
-    method: "POST",
-    headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
-    body: JSON.stringify({ model: "sandbox/echo", messages: [{ role: "user", content: "hi" }] }),
-  });
+  const response = await sendChat(service.baseUrl, key);
   await response.arrayBuffer();
   return response.status;
 }
@@ -202,14 +199,10 @@ describe("unfinished bodies", () => {
 describe("bodies of requests that wait for a model", () => {
   /** Sends a body to a model that does not answer before {@link answerAll}. */
   const ask = (key: string, more: object, bytes = 1_000_000) =>
-    fetch(`${service.baseUrl}/v1/chat/completions`, {
-      method: "POST",
-      headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
-      body: JSON.stringify({
-        model: "held",
-        messages: [{ role: "user", content: "x".repeat(bytes) }],
-        ...more,
-      }),
+    sendChat(service.baseUrl, key, {
+      model: "held",
+      messages: [{ role: "user", content: "x".repeat(bytes) }],
+      ...more,
     });
   const untilReceived = (count: number) => expect.poll(() => models.received.length).toBe(count);
   const answerAll = () => {

@@ -2,6 +2,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { type CatalogFile, writeCatalog } from "../fixtures/catalog.ts";
 import { metricOf } from "../fixtures/metrics.ts";
 import { type ModelServer, type ReceivedRequest, startModelServer } from "../fixtures/model-server.ts";
+import { sendChat } from "../fixtures/request.ts";
 import { type Service, startService } from "../fixtures/service.ts";
 import { signUpWithKey } from "../fixtures/user.ts";
 
@@ -72,11 +73,7 @@ afterAll(async () => {
 });
 
 function ask(key: string, model: string, fields: object = {}): Promise<Response> {
-  return fetch(`${service.baseUrl}/v1/chat/completions`, {
-    method: "POST",
-    headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
-    body: JSON.stringify({ model, messages: [{ role: "user", content: "hi" }], ...fields }),
-  });
+  return sendChat(service.baseUrl, key, { model, ...fields });
 }
 
 async function errorOf(response: Response) {

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { openDatabaseOf, type ServiceDatabase } from "../fixtures/database.ts";
 import { insertEntries } from "../fixtures/entries.ts";
+import { sendChat } from "../fixtures/request.ts";
 import { type Service, startService } from "../fixtures/service.ts";
 import { type Owner, signUp, signUpWithKey } from "../fixtures/user.ts";
 
@@ -98,11 +99,7 @@ describe("an account that verifies its log in a loop", () => {
     expect((await reader.trpc.audit.list.query({ limit: 1 })).entries).toHaveLength(1);
     await victim.trpc.keys.revoke.mutate({ id: revoked.id });
     const ready = await fetch(`${service.baseUrl}/readyz`);
-    const chat = await fetch(`${service.baseUrl}/v1/chat/completions`, {
-      method: "POST",
-      headers: { authorization: `Bearer ${uncached.key}`, "content-type": "application/json" },
-      body: JSON.stringify({ model: "sandbox/echo", messages: [{ role: "user", content: "hi" }] }),
-    });
+    const chat = await sendChat(service.baseUrl, uncached.key);
     const read = await victim.trpc.audit.list.query({ status: "2xx" });
     const reading = (await busy()).filter(isVerification);
 

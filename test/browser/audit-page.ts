@@ -1,13 +1,10 @@
 import type { Locator, Page } from "playwright-core";
 import { expect } from "vitest";
+import { sendChat } from "../fixtures/request.ts";
 
 /** Makes an entry. @returns the request's id. */
 export async function chat(baseUrl: string, key: string, model = "sandbox/echo"): Promise<string> {
-  const response = await fetch(`${baseUrl}/v1/chat/completions`, {
-    method: "POST",
-    headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
-    body: JSON.stringify({ model, messages: [{ role: "user", content: "hello" }] }),
-  });
+  const response = await sendChat(baseUrl, key, { model, messages: [{ role: "user", content: "hello" }] });
   await response.arrayBuffer();
   return response.headers.get("x-request-id") ?? "";
 }

@@ -4,6 +4,7 @@ import { violationsOf } from "../fixtures/axe.ts";
 import { hasBrowser } from "../fixtures/browser.ts";
 import { type CatalogFile, writeCatalog } from "../fixtures/catalog.ts";
 import { signInOperator, startOperatedService } from "../fixtures/operator.ts";
+import { sendChat } from "../fixtures/request.ts";
 import { openSite } from "../fixtures/site.ts";
 import { type Owner, signUp, signUpWithKey, type Visitor } from "../fixtures/user.ts";
 
@@ -39,10 +40,9 @@ async function grant(owner: Owner, amountNanoUsd: bigint, reason: string): Promi
 }
 
 async function spend(key: string): Promise<void> {
-  const response = await fetch(`${site.service.baseUrl}/v1/chat/completions`, {
-    method: "POST",
-    headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
-    body: JSON.stringify({ model: "paid", messages: [{ role: "user", content: "hello" }] }),
+  const response = await sendChat(site.service.baseUrl, key, {
+    model: "paid",
+    messages: [{ role: "user", content: "hello" }],
   });
   await response.arrayBuffer();
   expect(response.status).toBe(200);

@@ -2,6 +2,7 @@ import { beforeAll, describe, expect, it } from "vitest";
 import { hasBrowser, type WatchedPage } from "../fixtures/browser.ts";
 import { chooseInRow, signOut, toastOf } from "../fixtures/menu.ts";
 import { OPERATOR_ENV, startOperatedService } from "../fixtures/operator.ts";
+import { sendChat } from "../fixtures/request.ts";
 import { openSite } from "../fixtures/site.ts";
 import { PASSWORD, signUpWithKey, visit } from "../fixtures/user.ts";
 import { fillSignIn } from "./sign-in.ts";
@@ -9,13 +10,8 @@ import { fillSignIn } from "./sign-in.ts";
 const site = openSite(startOperatedService);
 
 function useKey(key: string): Promise<Response> {
-  return fetch(`${site.service.baseUrl}/v1/chat/completions`, {
-    method: "POST",
-    headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
-    body: JSON.stringify({
-      model: "sandbox/echo",
-      messages: [{ role: "user", content: "from the browser test" }],
-    }),
+  return sendChat(site.service.baseUrl, key, {
+    messages: [{ role: "user", content: "from the browser test" }],
   });
 }
 

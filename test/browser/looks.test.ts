@@ -7,6 +7,7 @@ import { hasBrowser } from "../fixtures/browser.ts";
 import { type CatalogFile, writeCatalog } from "../fixtures/catalog.ts";
 import { differenceOf, picturesIn, takePicture } from "../fixtures/looks.ts";
 import { signInOperator, startOperatedService } from "../fixtures/operator.ts";
+import { sendChat } from "../fixtures/request.ts";
 import { openSite, signInBy } from "../fixtures/site.ts";
 import { type Owner, signUpWithKey, type Visitor } from "../fixtures/user.ts";
 
@@ -84,10 +85,9 @@ beforeAll(async () => {
   for (const name of ["production", "staging"]) await owner.trpc.keys.create.mutate({ name });
   await owner.trpc.tokens.create.mutate({ name: "rotation" });
   for (const model of ["openai/gpt", "openai/gpt", "anthropic/claude-sonnet", "mistral/large", "no/such"]) {
-    await fetch(`${site.service.baseUrl}/v1/chat/completions`, {
-      method: "POST",
-      headers: { authorization: `Bearer ${owner.key}`, "content-type": "application/json" },
-      body: JSON.stringify({ model, messages: [{ role: "user", content: "Say hello." }] }),
+    await sendChat(site.service.baseUrl, owner.key, {
+      model,
+      messages: [{ role: "user", content: "Say hello." }],
     });
   }
 });

@@ -3,6 +3,7 @@ import { describe, expect, it } from "vitest";
 import { violationsOf } from "../fixtures/axe.ts";
 import { hasBrowser } from "../fixtures/browser.ts";
 import { signInOperator, startOperatedService } from "../fixtures/operator.ts";
+import { sendChat } from "../fixtures/request.ts";
 import { openSite, signInBy } from "../fixtures/site.ts";
 import { PASSWORD, signUpWithKey, visit } from "../fixtures/user.ts";
 
@@ -10,10 +11,9 @@ const site = openSite(() => startOperatedService());
 
 /** Sends a request, and returns its id. */
 async function chat(key: string, model: string, content = "hello"): Promise<string> {
-  const response = await fetch(`${site.service.baseUrl}/v1/chat/completions`, {
-    method: "POST",
-    headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
-    body: JSON.stringify({ model, messages: [{ role: "user", content }] }),
+  const response = await sendChat(site.service.baseUrl, key, {
+    model,
+    messages: [{ role: "user", content }],
   });
   await response.arrayBuffer();
   return response.headers.get("x-request-id") ?? "";

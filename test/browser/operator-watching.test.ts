@@ -1,17 +1,16 @@
 import { describe, expect, it } from "vitest";
 import { hasBrowser } from "../fixtures/browser.ts";
 import { OPERATOR_ENV } from "../fixtures/operator.ts";
-import { statusOf } from "../fixtures/request.ts";
+import { sendChat, statusOf } from "../fixtures/request.ts";
 import { signUpWithKey } from "../fixtures/user.ts";
 import { CREDENTIAL, heading, idOf, openAccount, openConsoleSite, panel } from "./console-site.ts";
 
 const consoleSite = openConsoleSite();
 
 function ask(key: string, model: string): Promise<Response> {
-  return fetch(`${consoleSite.site.service.baseUrl}/v1/chat/completions`, {
-    method: "POST",
-    headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
-    body: JSON.stringify({ model, messages: [{ role: "user", content: "hello" }] }),
+  return sendChat(consoleSite.site.service.baseUrl, key, {
+    model,
+    messages: [{ role: "user", content: "hello" }],
   });
 }
 

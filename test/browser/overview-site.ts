@@ -3,6 +3,7 @@ import { afterAll, beforeAll } from "vitest";
 import { hasBrowser, type WatchedPage } from "../fixtures/browser.ts";
 import { type CatalogFile, writeCatalog } from "../fixtures/catalog.ts";
 import { signInOperator, startOperatedService } from "../fixtures/operator.ts";
+import { sendChat } from "../fixtures/request.ts";
 import { type Service, startService } from "../fixtures/service.ts";
 import { openSite, type Site, signInBy } from "../fixtures/site.ts";
 import { type Owner, signUpWithKey, type Visitor } from "../fixtures/user.ts";
@@ -91,10 +92,10 @@ export function openOverviewSite(): OverviewSite {
   }
 
   async function chat(key: string, model: string): Promise<number> {
-    const response = await fetch(`${site.service.baseUrl}/v1/chat/completions`, {
-      method: "POST",
-      headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
-      body: JSON.stringify({ model, messages: [{ role: "user", content: "Hello!" }], max_tokens: 20 }),
+    const response = await sendChat(site.service.baseUrl, key, {
+      model,
+      messages: [{ role: "user", content: "Hello!" }],
+      max_tokens: 20,
     });
     await response.arrayBuffer();
     return response.status;

@@ -6,6 +6,7 @@ import { hasBrowser } from "../fixtures/browser.ts";
 import { openDatabaseOf } from "../fixtures/database.ts";
 import { signOut } from "../fixtures/menu.ts";
 import { signInOperator, startOperatedService } from "../fixtures/operator.ts";
+import { sendChat } from "../fixtures/request.ts";
 import { openKeys, openSite, signInBy } from "../fixtures/site.ts";
 import { type Owner, signUp, signUpWithKey, type Visitor } from "../fixtures/user.ts";
 
@@ -67,10 +68,10 @@ beforeAll(async () => {
   operator = await signInOperator(site.service.baseUrl);
   const busy = await signUpWithKey(site.service.baseUrl);
   for (const model of ["sandbox/echo", "sandbox/lorem", "no/such-model"]) {
-    await fetch(`${site.service.baseUrl}/v1/chat/completions`, {
-      method: "POST",
-      headers: { authorization: `Bearer ${busy.key}`, "content-type": "application/json" },
-      body: JSON.stringify({ model, messages: [{ role: "user", content: "hello" }], max_tokens: 20 }),
+    await sendChat(site.service.baseUrl, busy.key, {
+      model,
+      messages: [{ role: "user", content: "hello" }],
+      max_tokens: 20,
     });
   }
   await busy.trpc.tokens.create.mutate({ name: "script" });

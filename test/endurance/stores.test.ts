@@ -4,6 +4,7 @@ import { setTimeout } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
 import { startOperatedService } from "../fixtures/operator.ts";
 import { startRedis } from "../fixtures/redis.ts";
+import { sendChat } from "../fixtures/request.ts";
 import { type Service, startService } from "../fixtures/service.ts";
 import { openTcpProxy } from "../fixtures/tcp-proxy.ts";
 import { expectNothingLost, isDistributed, Load, signUpFunded, startPricedModel } from "./load.ts";
@@ -99,11 +100,7 @@ describe.runIf(isDistributed)("a limit of 100 requests a minute, on four nodes",
     const statuses = await Promise.all(
       Array.from({ length: 1_000 }, async (_, index) => {
         for (;;) {
-          const response = await fetch(`${nodes[index % 4]?.baseUrl}/v1/chat/completions`, {
-            method: "POST",
-            headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
-            body: JSON.stringify({ model: "sandbox/echo", messages: [{ role: "user", content: "hi" }] }),
-          });
+          const response = await sendChat(nodes[index % 4]?.baseUrl ?? "", key);
           await response.arrayBuffer();
           // Where the machine has other work, 250 requests at once are an overload, and clients send again what was refused for that.
           if (response.status !== 503) return response.status;

@@ -9,6 +9,7 @@ import { startEmbeddedPostgres } from "@ostiary/embedded-postgres";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { openDatabase } from "../../server/src/database/database.ts";
 import { databaseAddressOf } from "../fixtures/database.ts";
+import { sendChat } from "../fixtures/request.ts";
 import type { Ran } from "../fixtures/run-process.ts";
 import { DENO } from "../fixtures/runtimes.ts";
 import { logLines, ROOT } from "../fixtures/service.ts";
@@ -153,11 +154,7 @@ describe("the installed package", () => {
     const code = await whileItRuns(whole, program, data, async (baseUrl, printed) => {
       await expect.poll(printed).toMatch(/Bearer sk-\w+"/);
       const [, key = ""] = /Bearer (sk-\w+)/.exec(printed()) ?? [];
-      const answer = await fetch(`${baseUrl}/v1/chat/completions`, {
-        method: "POST",
-        headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
-        body: JSON.stringify({ model: "sandbox/echo", messages: [{ role: "user", content: "Hello!" }] }),
-      });
+      const answer = await sendChat(baseUrl, key, { messages: [{ role: "user", content: "Hello!" }] });
       expect(await answer.json()).toMatchObject({ choices: [{ message: { content: "Hello!" } }] });
       for (const path of ["/", "/docs", "/sdk/ostiary.tgz", "/THIRD-PARTY-NOTICES.txt"]) {
         expect((await fetch(baseUrl + path)).status, path).toBe(200);

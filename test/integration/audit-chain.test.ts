@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { verifyAuditExport } from "../../sdk/src/audit/verify-export.ts";
 import { UnverifiableExportError } from "../../sdk/src/core/errors.ts";
 import { openDatabaseOf, type ServiceDatabase } from "../fixtures/database.ts";
+import { sendChat } from "../fixtures/request.ts";
 import { type Service, startService } from "../fixtures/service.ts";
 import { type Owner, signUp } from "../fixtures/user.ts";
 
@@ -34,15 +35,12 @@ async function ownerWithEntries(): Promise<RecordedOwner> {
   for (let round = 0; round < 5; round++) {
     await Promise.all(
       models.map(async (model, index) => {
-        const response = await fetch(`${service.baseUrl}/v1/chat/completions`, {
-          method: "POST",
-          headers: {
-            authorization: `Bearer ${key}`,
-            "content-type": "application/json",
-            "x-forwarded-for": sources[index] ?? "",
-          },
-          body: JSON.stringify({ model, messages: [{ role: "user", content: "hi" }], stream: index === 3 }),
-        });
+        const response = await sendChat(
+          service.baseUrl,
+          key,
+          { model, stream: index === 3 },
+          { headers: { "x-forwarded-for": sources[index] ?? "" } },
+        );
         await response.arrayBuffer();
       }),
     );

@@ -12,6 +12,7 @@ import type { AccountId } from "../../server/src/contract/account.ts";
 import { BUILT_IN_PLANS } from "../../server/src/contract/plans.ts";
 import { Reads } from "../../server/src/database/reads.ts";
 import { openDatabaseOf, type ServiceDatabase } from "../fixtures/database.ts";
+import { sendChat } from "../fixtures/request.ts";
 import { runProcess } from "../fixtures/run-process.ts";
 import { type Service, startService } from "../fixtures/service.ts";
 import { type Owner, signUpWithKey } from "../fixtures/user.ts";
@@ -292,11 +293,7 @@ describe("verifying a file", () => {
 
   it("on the command line has the lines that every reader finds, whatever a client named as its model", async () => {
     const { owner } = await ownerWithPeriod();
-    const asked = await fetch(`${service.baseUrl}/v1/chat/completions`, {
-      method: "POST",
-      headers: { authorization: `Bearer ${owner.key}`, "content-type": "application/json" },
-      body: JSON.stringify({ model: "a\u2028b\u2029c\u0085d", messages: [{ role: "user", content: "hi" }] }),
-    });
+    const asked = await sendChat(service.baseUrl, owner.key, { model: "a\u2028b\u2029c\u0085d" });
     expect(asked.status).toBe(404);
     const file = join(folder, "lines.ndjson");
     expect(await run(owner, ["export", "-o", file])).toMatchObject({ code: 0 });

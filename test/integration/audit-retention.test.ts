@@ -3,6 +3,7 @@ import { verifyAuditExport } from "../../sdk/src/audit/verify-export.ts";
 import { dropOldEntries } from "../../server/src/audit/audit-retention.ts";
 import { BUILT_IN_PLANS } from "../../server/src/contract/plans.ts";
 import { openDatabaseOf, type ServiceDatabase } from "../fixtures/database.ts";
+import { sendChat } from "../fixtures/request.ts";
 import { type Service, startService } from "../fixtures/service.ts";
 import { type Owner, signUpWithKey, visit } from "../fixtures/user.ts";
 
@@ -22,11 +23,7 @@ afterAll(async () => {
 });
 
 async function chat(key: string): Promise<void> {
-  const response = await fetch(`${service.baseUrl}/v1/chat/completions`, {
-    method: "POST",
-    headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
-    body: JSON.stringify({ model: "sandbox/echo", messages: [{ role: "user", content: "hi" }] }),
-  });
+  const response = await sendChat(service.baseUrl, key);
   await response.arrayBuffer();
 }
 

@@ -1,4 +1,5 @@
 import { expect } from "vitest";
+import { sendChat } from "../fixtures/request.ts";
 import { startService } from "../fixtures/service.ts";
 import type { Owner } from "../fixtures/user.ts";
 
@@ -21,15 +22,12 @@ export async function startAuditService() {
     service,
     /** A request for the log to record. @returns the status of its answer. */
     chat: async (key: string, model = "sandbox/echo", from = "192.0.2.1"): Promise<number> => {
-      const response = await fetch(`${service.baseUrl}/v1/chat/completions`, {
-        method: "POST",
-        headers: {
-          authorization: `Bearer ${key}`,
-          "content-type": "application/json",
-          "x-forwarded-for": from,
-        },
-        body: JSON.stringify({ model, messages: [{ role: "user", content: "hi" }] }),
-      });
+      const response = await sendChat(
+        service.baseUrl,
+        key,
+        { model },
+        { headers: { "x-forwarded-for": from } },
+      );
       await response.arrayBuffer();
       return response.status;
     },

@@ -1,5 +1,6 @@
 import superjson from "superjson";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { sendChat } from "../fixtures/request.ts";
 import { type Service, startService } from "../fixtures/service.ts";
 import { type Owner, signUp } from "../fixtures/user.ts";
 
@@ -17,11 +18,7 @@ afterAll(async () => {
 });
 
 async function chat(key: string, model = "sandbox/echo", at = service.baseUrl): Promise<string> {
-  const response = await fetch(`${at}/v1/chat/completions`, {
-    method: "POST",
-    headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
-    body: JSON.stringify({ model, messages: [{ role: "user", content: "hi" }] }),
-  });
+  const response = await sendChat(at, key, { model });
   await response.arrayBuffer();
   // A busy machine may refuse a request before its key is known; then it is in no log.
   if (response.status === 503) return chat(key, model, at);

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { refusalOf } from "../fixtures/operator.ts";
+import { sendChat } from "../fixtures/request.ts";
 import type { Service } from "../fixtures/service.ts";
 import { signUp, visit } from "../fixtures/user.ts";
 import { type AuditService, type Line, reader, startAuditService } from "./audit-service.ts";
@@ -271,12 +272,7 @@ describe("the cursor of a page", () => {
 });
 
 describe("the entry of one request", () => {
-  const sent = (key: string) =>
-    fetch(`${service.baseUrl}/v1/chat/completions`, {
-      method: "POST",
-      headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
-      body: JSON.stringify({ model: "sandbox/echo", messages: [{ role: "user", content: "hi" }] }),
-    });
+  const sent = (key: string) => sendChat(service.baseUrl, key);
   const requestIdOf = (response: Response) => response.headers.get("x-request-id") ?? "";
 
   it("is found by the request ID of its answer, as soon as the answer has ended", async () => {

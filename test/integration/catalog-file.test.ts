@@ -5,6 +5,7 @@ import { describe, expect, it } from "vitest";
 import { writeCatalog } from "../fixtures/catalog.ts";
 import { metricOf } from "../fixtures/metrics.ts";
 import { answerWhole, startModelServer } from "../fixtures/model-server.ts";
+import { sendChat } from "../fixtures/request.ts";
 import { startService } from "../fixtures/service.ts";
 import { signUpWithKey } from "../fixtures/user.ts";
 import { routesTo } from "./routed-service.ts";
@@ -79,15 +80,7 @@ describe("the catalog file", () => {
     await using own = await startService({ env: { OSTIARY_CATALOG: file.file } });
     const { key } = await signUpWithKey(own.baseUrl);
     const ask = (idempotencyKey: string) =>
-      fetch(`${own.baseUrl}/v1/chat/completions`, {
-        method: "POST",
-        headers: {
-          authorization: `Bearer ${key}`,
-          "content-type": "application/json",
-          "idempotency-key": idempotencyKey,
-        },
-        body: JSON.stringify({ model: "acme/old", messages: [{ role: "user", content: "hi" }] }),
-      });
+      sendChat(own.baseUrl, key, { model: "acme/old" }, { headers: { "idempotency-key": idempotencyKey } });
     const first = await (await ask("order-1")).text();
     await writeFile(file.file, JSON.stringify(catalogOf("acme/new")));
     await expect.poll(async () => (await ask(crypto.randomUUID())).status).toBe(404);

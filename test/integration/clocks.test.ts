@@ -10,6 +10,7 @@ import type { Database } from "../../server/src/database/database.ts";
 import { dropOldAnswers } from "../../server/src/idempotency/idempotency-store.ts";
 import { auditEntry } from "../fixtures/audit-entry.ts";
 import { openDatabaseOf } from "../fixtures/database.ts";
+import { sendChat } from "../fixtures/request.ts";
 import { logLines, RUNTIME, type Service, startService } from "../fixtures/service.ts";
 import { type Owner, signUpWithKey, visit } from "../fixtures/user.ts";
 
@@ -42,11 +43,7 @@ function inheritance(service: Service) {
 }
 
 function ask(service: Service, key: string, headers: Record<string, string> = {}): Promise<Response> {
-  return fetch(`${service.baseUrl}/v1/chat/completions`, {
-    method: "POST",
-    headers: { authorization: `Bearer ${key}`, "content-type": "application/json", ...headers },
-    body: JSON.stringify({ model: "sandbox/echo", messages: [{ role: "user", content: "hi" }] }),
-  });
+  return sendChat(service.baseUrl, key, {}, { headers });
 }
 
 async function chat(service: Service, key: string): Promise<void> {

@@ -12,6 +12,7 @@ import { openDatabaseOf } from "../fixtures/database.ts";
 import { MIGRATIONS } from "../fixtures/migrations.ts";
 import { answerWhole, type ModelServer, startModelServer } from "../fixtures/model-server.ts";
 import { signInOperator, startOperatedService } from "../fixtures/operator.ts";
+import { sendChat } from "../fixtures/request.ts";
 import { logLines, type Service } from "../fixtures/service.ts";
 import { signUpWithKey, type Visitor } from "../fixtures/user.ts";
 
@@ -72,15 +73,7 @@ async function absentNode(left = CREDIT) {
 }
 
 function chat(key: string): Promise<Response> {
-  return fetch(`${service.baseUrl}/v1/chat/completions`, {
-    method: "POST",
-    headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
-    body: JSON.stringify({
-      model: "acme/chat",
-      messages: [{ role: "user", content: "hi" }],
-      max_tokens: 200,
-    }),
-  });
+  return sendChat(service.baseUrl, key, { model: "acme/chat", max_tokens: 200 });
 }
 
 /** What the absent node still had in its journal. */

@@ -2,6 +2,7 @@ import { expect } from "vitest";
 import { writeCatalog } from "../fixtures/catalog.ts";
 import { answerWhole, chunkOf, type ReceivedRequest, startModelServer } from "../fixtures/model-server.ts";
 import { signInOperator, startOperatedService } from "../fixtures/operator.ts";
+import { sendChat } from "../fixtures/request.ts";
 import { type Owner, signUpWithKey } from "../fixtures/user.ts";
 
 /** The cost of a request to `acme/output` that takes all of its 100 tokens of output. */
@@ -50,17 +51,7 @@ export async function startCreditService() {
     fields: object = {},
     { baseUrl = service.baseUrl, signal }: { baseUrl?: string; signal?: AbortSignal } = {},
   ): Promise<Response> {
-    return fetch(`${baseUrl}/v1/chat/completions`, {
-      method: "POST",
-      headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
-      body: JSON.stringify({
-        model: "acme/output",
-        messages: [{ role: "user", content: "hi" }],
-        max_tokens: 100,
-        ...fields,
-      }),
-      ...(signal === undefined ? {} : { signal }),
-    });
+    return sendChat(baseUrl, key, { model: "acme/output", max_tokens: 100, ...fields }, { signal });
   }
 
   /** The metric of uncollected amounts with this reason, in US dollars. */

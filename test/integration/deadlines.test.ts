@@ -3,7 +3,7 @@ import { type AddressInfo, connect, createServer, type Socket } from "node:net";
 import { describe, expect, it } from "vitest";
 import { openDatabaseOf } from "../fixtures/database.ts";
 import { startRedis } from "../fixtures/redis.ts";
-import { statusOf } from "../fixtures/request.ts";
+import { sendChat, statusOf } from "../fixtures/request.ts";
 import { type Service, startService } from "../fixtures/service.ts";
 import { openTcpProxy } from "../fixtures/tcp-proxy.ts";
 import { type Owner, PASSWORD, signUpWithKey, visit } from "../fixtures/user.ts";
@@ -96,11 +96,7 @@ async function readiness(baseUrl: string): Promise<number> {
 }
 
 async function chat(baseUrl: string, key: string): Promise<number> {
-  const response = await fetch(`${baseUrl}/v1/chat/completions`, {
-    method: "POST",
-    headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
-    body: JSON.stringify({ model: "sandbox/echo", messages: [{ role: "user", content: "hi" }] }),
-  });
+  const response = await sendChat(baseUrl, key);
   await response.arrayBuffer();
   return response.status;
 }

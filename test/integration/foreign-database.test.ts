@@ -1,6 +1,7 @@
 import postgres from "postgres";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { freePort } from "../fixtures/free-port.ts";
+import { sendChat } from "../fixtures/request.ts";
 import { runToExit, startService } from "../fixtures/service.ts";
 import { signUpWithKey } from "../fixtures/user.ts";
 
@@ -50,10 +51,9 @@ describe.skipIf(SERVER === undefined)("a database that was not made for the serv
     await using service = await startService({ databaseUrl: url.href });
     const { key } = await signUpWithKey(service.baseUrl);
     const model = "シグマ/é";
-    const answer = await fetch(`${service.baseUrl}/v1/chat/completions`, {
-      method: "POST",
-      headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
-      body: JSON.stringify({ model, messages: [{ role: "user", content: "Привет" }] }),
+    const answer = await sendChat(service.baseUrl, key, {
+      model,
+      messages: [{ role: "user", content: "Привет" }],
     });
     expect(answer.status).toBe(404);
     const recorded = async () => {

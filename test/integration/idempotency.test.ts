@@ -12,6 +12,7 @@ import {
   type ReceivedRequest,
   startModelServer,
 } from "../fixtures/model-server.ts";
+import { sendChat } from "../fixtures/request.ts";
 import { type Service, startService } from "../fixtures/service.ts";
 import { openTcpProxy } from "../fixtures/tcp-proxy.ts";
 import { signUpWithKey, visit } from "../fixtures/user.ts";
@@ -64,16 +65,12 @@ interface Asked {
 
 function ask(key: string, idempotencyKey: string, asked: Asked = {}): Promise<Response> {
   const { content = "hi", stream = false, at = service.baseUrl, signal } = asked;
-  return fetch(`${at}/v1/chat/completions`, {
-    method: "POST",
-    headers: {
-      authorization: `Bearer ${key}`,
-      "content-type": "application/json",
-      "idempotency-key": idempotencyKey,
-    },
-    body: JSON.stringify({ model: "acme/chat", messages: [{ role: "user", content }], stream }),
-    ...(signal === undefined ? {} : { signal }),
-  });
+  return sendChat(
+    at,
+    key,
+    { model: "acme/chat", messages: [{ role: "user", content }], stream },
+    { headers: { "idempotency-key": idempotencyKey }, signal },
+  );
 }
 
 function answerStream({ response }: ReceivedRequest, text = "from afar"): void {

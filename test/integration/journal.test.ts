@@ -9,6 +9,7 @@ import { auditEntry } from "../fixtures/audit-entry.ts";
 import { runOperatorCommand } from "../fixtures/command.ts";
 import { metricOf } from "../fixtures/metrics.ts";
 import { OPERATOR_ENV, signInOperator, startOperatedService } from "../fixtures/operator.ts";
+import { sendChat } from "../fixtures/request.ts";
 import { logLines, type Service, startService } from "../fixtures/service.ts";
 import { canMountDisks, mountSmallDisk } from "../fixtures/small-disk.ts";
 import { signUpWithKey, visit } from "../fixtures/user.ts";
@@ -22,11 +23,7 @@ function inheritance(service: Service) {
 }
 
 async function chat(service: Service, key: string): Promise<{ status: number; requestId: string }> {
-  const response = await fetch(`${service.baseUrl}/v1/chat/completions`, {
-    method: "POST",
-    headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
-    body: JSON.stringify({ model: "sandbox/echo", messages: [{ role: "user", content: "hi" }] }),
-  });
+  const response = await sendChat(service.baseUrl, key);
   await response.text();
   return { status: response.status, requestId: response.headers.get("x-request-id") ?? "" };
 }

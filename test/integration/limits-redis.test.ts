@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { startOperatedService } from "../fixtures/operator.ts";
 import { startRedis } from "../fixtures/redis.ts";
+import { sendChat } from "../fixtures/request.ts";
 import { type Service, startService } from "../fixtures/service.ts";
 import { openTcpProxy } from "../fixtures/tcp-proxy.ts";
 import { signUpWithKey } from "../fixtures/user.ts";
@@ -15,17 +16,12 @@ function settings(redisUrl: string, limits: object = LIMITS) {
 }
 
 function chat(service: Service, key: string, content: string, signal?: AbortSignal): Promise<Response> {
-  return fetch(`${service.baseUrl}/v1/chat/completions`, {
-    method: "POST",
-    headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
-    body: JSON.stringify({
-      model: "sandbox/echo",
-      messages: [{ role: "user", content }],
-      stream: true,
-      max_tokens: 500,
-    }),
-    ...(signal === undefined ? {} : { signal }),
-  });
+  return sendChat(
+    service.baseUrl,
+    key,
+    { messages: [{ role: "user", content }], stream: true, max_tokens: 500 },
+    { signal },
+  );
 }
 
 async function statusOfChat(service: Service, key: string, content = "hi"): Promise<number> {

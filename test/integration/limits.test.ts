@@ -1,7 +1,7 @@
 import OpenAI, { RateLimitError } from "openai";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { refusalOf, signInOperator, startOperatedService } from "../fixtures/operator.ts";
-import { outcomeOf } from "../fixtures/request.ts";
+import { outcomeOf, sendChat } from "../fixtures/request.ts";
 import { runToExit, type Service } from "../fixtures/service.ts";
 import { signUpWithKey, type Visitor, visit } from "../fixtures/user.ts";
 
@@ -47,16 +47,9 @@ function chat(
     stream?: boolean;
   } = {},
 ): Promise<Response> {
-  return fetch(`${service.baseUrl}/v1/chat/completions`, {
-    method: "POST",
-    headers: {
-      authorization: `Bearer ${key}`,
-      "content-type": "application/json",
-      ...(idempotencyKey === undefined ? {} : { "idempotency-key": idempotencyKey }),
-    },
-    body: JSON.stringify({ model: "sandbox/echo", messages: [{ role: "user", content }], ...more }),
-    ...(signal === undefined ? {} : { signal }),
-  });
+  const headers = idempotencyKey === undefined ? {} : { "idempotency-key": idempotencyKey };
+  const fields = { messages: [{ role: "user", content }], ...more };
+  return sendChat(service.baseUrl, key, fields, { headers, signal });
 }
 
 async function statuses(count: number, key: string): Promise<Record<number, number>> {

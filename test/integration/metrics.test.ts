@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { openDatabaseOf } from "../fixtures/database.ts";
 import { signInOperator, startOperatedService } from "../fixtures/operator.ts";
+import { sendChat } from "../fixtures/request.ts";
 import { type Service, startService } from "../fixtures/service.ts";
 import { signUpWithKey } from "../fixtures/user.ts";
 
@@ -29,11 +30,7 @@ async function scrape(at: Service): Promise<Map<string, number>> {
 }
 
 async function chat(key: string, model: string): Promise<void> {
-  const response = await fetch(`${service.baseUrl}/v1/chat/completions`, {
-    method: "POST",
-    headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
-    body: JSON.stringify({ model, messages: [{ role: "user", content: "hi" }] }),
-  });
+  const response = await sendChat(service.baseUrl, key, { model });
   await response.arrayBuffer();
 }
 

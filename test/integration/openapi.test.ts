@@ -4,6 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { ERROR_CODES } from "../../sdk/src/contract/error-codes.ts";
 import { createCompressor } from "../../server/src/operations/compressed-body.ts";
 import { getOpenApi } from "../../server/src/operations/openapi-document.ts";
+import { sendChat } from "../fixtures/request.ts";
 import { accountIdOf, openResponseStore, responseOf } from "../fixtures/responses.ts";
 import { type Service, startService } from "../fixtures/service.ts";
 import { type Owner, signUpWithKey } from "../fixtures/user.ts";
@@ -138,15 +139,7 @@ describe("the OpenAPI document", () => {
     const { schema } = document.paths["/v1/chat/completions"].post.requestBody.content["application/json"];
     expect(schema.required).toEqual(["model", "messages"]);
     expect(JSON.stringify(schema.properties.temperature)).toContain('"maximum":2');
-    const response = await fetch(`${service.baseUrl}/v1/chat/completions`, {
-      method: "POST",
-      headers: { authorization: `Bearer ${owner.key}`, "content-type": "application/json" },
-      body: JSON.stringify({
-        model: "sandbox/echo",
-        messages: [{ role: "user", content: "hi" }],
-        temperature: 2.1,
-      }),
-    });
+    const response = await sendChat(service.baseUrl, owner.key, { temperature: 2.1 });
     expect(await response.json()).toMatchObject({ error: { code: "invalid_request", param: "temperature" } });
   });
 

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { refusalOf, signInOperator, startOperatedService } from "../fixtures/operator.ts";
+import { sendChat } from "../fixtures/request.ts";
 import type { Service } from "../fixtures/service.ts";
 import { signUpWithKey, type Visitor } from "../fixtures/user.ts";
 
@@ -16,10 +17,9 @@ const SECRET = "the quick brown fox keeps this to itself";
 
 /** Sends a request, and returns its id. */
 async function chat(key: string, model: string): Promise<string> {
-  const response = await fetch(`${service.baseUrl}/v1/chat/completions`, {
-    method: "POST",
-    headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
-    body: JSON.stringify({ model, messages: [{ role: "user", content: SECRET }] }),
+  const response = await sendChat(service.baseUrl, key, {
+    model,
+    messages: [{ role: "user", content: SECRET }],
   });
   await response.arrayBuffer();
   return response.headers.get("x-request-id") ?? "";

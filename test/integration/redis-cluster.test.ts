@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type RedisServer, startRedis } from "../fixtures/redis.ts";
 import { type RedisCluster, startRedisCluster } from "../fixtures/redis-cluster.ts";
 import { startWatchedRedis } from "../fixtures/redis-sentinel.ts";
-import { statusOf } from "../fixtures/request.ts";
+import { sendChat, statusOf } from "../fixtures/request.ts";
 import { runToExit, type Service, startService } from "../fixtures/service.ts";
 import { type Owner, signUpWithKey } from "../fixtures/user.ts";
 
@@ -38,11 +38,7 @@ async function untilAnswered(change: () => Promise<unknown>): Promise<void> {
 }
 
 async function statusOfChat(node: Service, key: string): Promise<number> {
-  const response = await fetch(`${node.baseUrl}/v1/chat/completions`, {
-    method: "POST",
-    headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
-    body: JSON.stringify({ model: "sandbox/echo", messages: [{ role: "user", content: "hi" }] }),
-  });
+  const response = await sendChat(node.baseUrl, key);
   await response.text();
   return response.status;
 }

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { signInOperator, startOperatedService } from "../fixtures/operator.ts";
 import { startRedis } from "../fixtures/redis.ts";
-import { statusOf } from "../fixtures/request.ts";
+import { sendChat, statusOf } from "../fixtures/request.ts";
 import { logLines } from "../fixtures/service.ts";
 import { signUpWithKey } from "../fixtures/user.ts";
 
@@ -21,11 +21,7 @@ describe.skipIf(!isDistributed)("a Redis that answers reads", () => {
       return { code: response.status, ...(await response.json()) };
     };
     const chat = async () => {
-      const response = await fetch(`${service.baseUrl}/v1/chat/completions`, {
-        method: "POST",
-        headers: { authorization: `Bearer ${owner.key}`, "content-type": "application/json" },
-        body: JSON.stringify({ model: "sandbox/echo", messages: [{ role: "user", content: "hi" }] }),
-      });
+      const response = await sendChat(service.baseUrl, owner.key);
       await response.arrayBuffer();
       return response.status;
     };

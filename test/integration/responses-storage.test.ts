@@ -11,6 +11,7 @@ import {
 } from "../../server/src/responses/response-store.ts";
 import { Sealer } from "../../server/src/secrets/sealer.ts";
 import { SNIPPETS } from "../documents/snippets.ts";
+import { sendChat } from "../fixtures/request.ts";
 import { accountIdOf, type OpenResponseStore, responseOf } from "../fixtures/responses.ts";
 import type { Service } from "../fixtures/service.ts";
 import { signUpWithKey } from "../fixtures/user.ts";
@@ -187,16 +188,7 @@ describe("the database", () => {
     const kept = responseOf("of an account");
     await stored.store.save(id, kept);
     const other = await save("of another account");
-    const repeat = () =>
-      fetch(`${service.baseUrl}/v1/chat/completions`, {
-        method: "POST",
-        headers: {
-          authorization: `Bearer ${owner.key}`,
-          "content-type": "application/json",
-          "idempotency-key": "once",
-        },
-        body: JSON.stringify({ model: "sandbox/echo", messages: [{ role: "user", content: "hi" }] }),
-      });
+    const repeat = () => sendChat(service.baseUrl, owner.key, {}, { headers: { "idempotency-key": "once" } });
     expect((await repeat()).status).toBe(200);
     const snippet = SNIPPETS.find(
       ({ document, language }) => document === "docs/how-to/keep-responses.md" && language === "sql",

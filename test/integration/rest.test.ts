@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { signInOperator, startOperatedService } from "../fixtures/operator.ts";
-import { statusOf } from "../fixtures/request.ts";
+import { sendChat, statusOf } from "../fixtures/request.ts";
 import { type RestReply, type RestRequest, sendRest } from "../fixtures/rest.ts";
 import type { Service } from "../fixtures/service.ts";
 import { type Owner, signUp } from "../fixtures/user.ts";
@@ -150,11 +150,7 @@ describe("reading by REST", () => {
     const { lines } = await trpc.credits.statement.query();
     expect((await send("GET", "/v1/credits/statement")).body.data).toEqual(inRest(lines));
     expect(lines.length).toBeGreaterThan(0);
-    await fetch(`${service.baseUrl}/v1/chat/completions`, {
-      method: "POST",
-      headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
-      body: JSON.stringify({ model: "sandbox/echo", messages: [{ role: "user", content: "hi" }] }),
-    });
+    await sendChat(service.baseUrl, key);
     const performance = await trpc.usage.performance.query(period);
     const { body } = await send("GET", `/v1/usage/performance?from=2026-01-01&to=${day}&interval=month`);
     expect(body).toEqual(inRest(performance));

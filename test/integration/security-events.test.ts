@@ -5,7 +5,7 @@ import { type CatalogFile, writeCatalog } from "../fixtures/catalog.ts";
 import { openDatabaseOf } from "../fixtures/database.ts";
 import { type ModelServer, startModelServer } from "../fixtures/model-server.ts";
 import { refusalOf, signInOperator, signUpEnterprise, startOperatedService } from "../fixtures/operator.ts";
-import { statusOf } from "../fixtures/request.ts";
+import { sendChat, statusOf } from "../fixtures/request.ts";
 import type { Service } from "../fixtures/service.ts";
 import { PASSWORD, signUp, signUpWithKey, type Visitor, visit } from "../fixtures/user.ts";
 import { freshAddress, from, plainEvent, TRUSTING_PROXY, useUnknownKey } from "./security-events.ts";
@@ -194,11 +194,7 @@ describe("a management token", () => {
 describe("an upstream", () => {
   it("that refuses the service's credential is recorded by its name", async () => {
     const { key } = await signUpWithKey(service.baseUrl);
-    const response = await fetch(`${service.baseUrl}/v1/chat/completions`, {
-      method: "POST",
-      headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
-      body: JSON.stringify({ model: "acme/locked", messages: [{ role: "user", content: "hi" }] }),
-    });
+    const response = await sendChat(service.baseUrl, key, { model: "acme/locked" });
     expect(response.status).toBe(502);
     const { events } = await operator.trpc.operator.security.query({ kind: "upstream_credential_refused" });
     expect(events).toMatchObject([

@@ -13,7 +13,7 @@ import { writeCatalog } from "../fixtures/catalog.ts";
 import { freePort } from "../fixtures/free-port.ts";
 import { chunkOf, type ModelServer, startModelServer } from "../fixtures/model-server.ts";
 import { OPERATOR_ENV, signInOperator } from "../fixtures/operator.ts";
-import { statusOf } from "../fixtures/request.ts";
+import { sendChat, statusOf } from "../fixtures/request.ts";
 import { stopAtOnce } from "../fixtures/second-signal.ts";
 import { RUNTIME, runToExit, type Service, startService } from "../fixtures/service.ts";
 import { signUpWithKey, visit } from "../fixtures/user.ts";
@@ -54,11 +54,7 @@ async function startBehind(upstream: ModelServer, env: Record<string, string>) {
 }
 
 function stream(service: Service, key: string): Promise<Response> {
-  return fetch(`${service.baseUrl}/v1/chat/completions`, {
-    method: "POST",
-    headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
-    body: JSON.stringify({ model: "acme/chat", messages: [{ role: "user", content: "hi" }], stream: true }),
-  });
+  return sendChat(service.baseUrl, key, { model: "acme/chat", stream: true });
 }
 
 describe("a service that is told to stop", () => {

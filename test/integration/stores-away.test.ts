@@ -2,7 +2,7 @@ import { Redis } from "ioredis";
 import { describe, expect, it } from "vitest";
 import { openDatabaseOf } from "../fixtures/database.ts";
 import { signInOperator, startOperatedService } from "../fixtures/operator.ts";
-import { statusOf } from "../fixtures/request.ts";
+import { sendChat, statusOf } from "../fixtures/request.ts";
 import { logLines, RUNTIME, runToExit, startService } from "../fixtures/service.ts";
 import { openTcpProxy } from "../fixtures/tcp-proxy.ts";
 import { signUpWithKey } from "../fixtures/user.ts";
@@ -242,11 +242,7 @@ async function answerStatus(baseUrl: string, key: string): Promise<number> {
 }
 
 async function ask(baseUrl: string, key: string, headers: Readonly<Record<string, string>> = {}) {
-  const response = await fetch(`${baseUrl}/v1/chat/completions`, {
-    method: "POST",
-    headers: { authorization: `Bearer ${key}`, "content-type": "application/json", ...headers },
-    body: JSON.stringify({ model: "sandbox/echo", messages: [{ role: "user", content: "hi" }] }),
-  });
+  const response = await sendChat(baseUrl, key, {}, { headers });
   await response.arrayBuffer();
   return response;
 }

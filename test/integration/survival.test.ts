@@ -5,15 +5,12 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { writeCatalog } from "../fixtures/catalog.ts";
 import { chunkOf, startModelServer } from "../fixtures/model-server.ts";
+import { sendChat } from "../fixtures/request.ts";
 import { type Service, startService } from "../fixtures/service.ts";
 import { PASSWORD, signUpWithKey, visit } from "../fixtures/user.ts";
 
 function chat(service: Service, key: string, content: string): Promise<Response> {
-  return fetch(`${service.baseUrl}/v1/chat/completions`, {
-    method: "POST",
-    headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
-    body: JSON.stringify({ model: "sandbox/echo", messages: [{ role: "user", content }] }),
-  });
+  return sendChat(service.baseUrl, key, { messages: [{ role: "user", content }] });
 }
 
 /** What a successor needs to go on where a service left off. */
@@ -99,11 +96,7 @@ describe("a request that is lost with its process", () => {
     await using first = await startService({ env });
     const owner = await signUpWithKey(first.baseUrl);
     const ask = (service: Service, stream: boolean) =>
-      fetch(`${service.baseUrl}/v1/chat/completions`, {
-        method: "POST",
-        headers: { authorization: `Bearer ${owner.key}`, "content-type": "application/json" },
-        body: JSON.stringify({ model: "acme/chat", messages: [{ role: "user", content: "hi" }], stream }),
-      });
+      sendChat(service.baseUrl, owner.key, { model: "acme/chat", stream });
     const response = await ask(first, true);
     const reader = response.body?.getReader();
     await reader?.read();
@@ -179,15 +172,11 @@ describe("a service that is restarted", () => {
   it("lets a stream finish first, and records it", async () => {
     await using service = await startService();
     const owner = await signUpWithKey(service.baseUrl);
-    const response = await fetch(`${service.baseUrl}/v1/chat/completions`, {
-      method: "POST",
-      headers: { authorization: `Bearer ${owner.key}`, "content-type": "application/json" },
-      body: JSON.stringify({
-        model: "sandbox/lorem",
-        messages: [{ role: "user", content: "tell" }],
-        max_tokens: 20_000,
-        stream: true,
-      }),
+    const response = await sendChat(service.baseUrl, owner.key, {
+      model: "sandbox/lorem",
+      messages: [{ role: "user", content: "tell" }],
+      max_tokens: 20_000,
+      stream: true,
     });
     const reader = response.body?.pipeThrough(new TextDecoderStream()).getReader();
     let text = (await reader?.read())?.value ?? "";
@@ -209,12 +198,7 @@ describe("a service that is restarted", () => {
     });
     await using first = await startService({ env: { OSTIARY_CATALOG: catalog.file, OSTIARY_DRAIN_S: "1" } });
     const owner = await signUpWithKey(first.baseUrl);
-    const ask = (stream: boolean) =>
-      fetch(`${first.baseUrl}/v1/chat/completions`, {
-        method: "POST",
-        headers: { authorization: `Bearer ${owner.key}`, "content-type": "application/json" },
-        body: JSON.stringify({ model: "acme/chat", messages: [{ role: "user", content: "hi" }], stream }),
-      });
+    const ask = (stream: boolean) => sendChat(first.baseUrl, owner.key, { model: "acme/chat", stream });
     const streamed = await ask(true);
     const whole = ask(false);
     await expect.poll(() => upstream.received.length).toBe(2);

@@ -13,7 +13,7 @@ import { Authority, type Certificate, hasOpenSsl, servedFingerprint } from "../f
 import { chunkOf, startModelServer } from "../fixtures/model-server.ts";
 import { signInOperator, startOperatedService } from "../fixtures/operator.ts";
 import { startRedis } from "../fixtures/redis.ts";
-import { statusOf } from "../fixtures/request.ts";
+import { sendChat, statusOf } from "../fixtures/request.ts";
 import { logLines, RUNTIME, runToExit, type Service, startService } from "../fixtures/service.ts";
 import { startTlsTerminator } from "../fixtures/tls-terminator.ts";
 import { signUpWithKey, visit } from "../fixtures/user.ts";
@@ -111,15 +111,7 @@ withOpenSsl("a service with a certificate", () => {
 
   it("streams answers", async () => {
     const { key } = await signUpWithKey(service.baseUrl);
-    const response = await fetch(`${service.baseUrl}/v1/chat/completions`, {
-      method: "POST",
-      headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
-      body: JSON.stringify({
-        model: "sandbox/lorem",
-        stream: true,
-        messages: [{ role: "user", content: "hi" }],
-      }),
-    });
+    const response = await sendChat(service.baseUrl, key, { model: "sandbox/lorem", stream: true });
     expect(await response.text()).toContain("data: [DONE]");
   });
 
@@ -193,11 +185,7 @@ withOpenSsl("a certificate that is replaced", () => {
       env: { ...files, OSTIARY_CATALOG: catalog.file, OSTIARY_DRAIN_S: "0" },
     });
     const { key } = await signUpWithKey(service.baseUrl);
-    const stream = await fetch(`${service.baseUrl}/v1/chat/completions`, {
-      method: "POST",
-      headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
-      body: JSON.stringify({ model: "acme/chat", messages: [{ role: "user", content: "hi" }], stream: true }),
-    });
+    const stream = await sendChat(service.baseUrl, key, { model: "acme/chat", stream: true });
     const unread = connectSecure({ ...addressOf(service), ca: authority.pem }).on("error", () => {});
     await once(unread, "secureConnect");
     unread.write("GET /docs HTTP/1.1\r\nhost: x\r\n\r\n".repeat(300));

@@ -6,6 +6,7 @@ import { UNKNOWN_MODEL } from "../../sdk/src/contract/audit-enums.ts";
 import { openDatabaseOf } from "../fixtures/database.ts";
 import { answerWhole, chunkOf, type ModelServer, startModelServer } from "../fixtures/model-server.ts";
 import { refusalOf } from "../fixtures/operator.ts";
+import { sendChat } from "../fixtures/request.ts";
 import { type Service, startService } from "../fixtures/service.ts";
 import { type Owner, signUp } from "../fixtures/user.ts";
 
@@ -44,11 +45,7 @@ afterAll(async () => {
 });
 
 async function chat(key: string, model: string, more: object = {}): Promise<void> {
-  const response = await fetch(`${service.baseUrl}/v1/chat/completions`, {
-    method: "POST",
-    headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
-    body: JSON.stringify({ model, messages: [{ role: "user", content: "hi" }], ...more }),
-  });
+  const response = await sendChat(service.baseUrl, key, { model, ...more });
   await response.arrayBuffer();
 }
 

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { sendChat } from "../fixtures/request.ts";
 import { type Service, startService } from "../fixtures/service.ts";
 import { type Owner, PASSWORD, signUp, visit } from "../fixtures/user.ts";
 
@@ -13,11 +14,7 @@ afterAll(async () => {
 });
 
 function chat(key: string, content: string): Promise<Response> {
-  return fetch(`${service.baseUrl}/v1/chat/completions`, {
-    method: "POST",
-    headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
-    body: JSON.stringify({ model: "sandbox/echo", messages: [{ role: "user", content }] }),
-  });
+  return sendChat(service.baseUrl, key, { messages: [{ role: "user", content }] });
 }
 
 describe("a user's first session", () => {

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { messageOf } from "../dialects/dialect.ts";
+import { sendChat } from "../fixtures/request.ts";
 import { sharedByFile } from "../fixtures/shared-by-file.ts";
 import { answersWhole, beginningOf, MESSAGE, THOUGHT, upstreamResponse } from "./native-responses.ts";
 import { answersMessage, sentTo, startResponsesService, streamsEvents } from "./responses-service.ts";
@@ -8,11 +9,7 @@ const running = sharedByFile(startResponsesService);
 
 describe("a chat completion of an upstream with the Responses API", () => {
   const ask = async (body: object) =>
-    await fetch(`${running.service.baseUrl}/v1/chat/completions`, {
-      method: "POST",
-      headers: { authorization: `Bearer ${running.key}`, "content-type": "application/json" },
-      body: JSON.stringify({ model: "acme/native", messages: [{ role: "user", content: "hi" }], ...body }),
-    });
+    await sendChat(running.service.baseUrl, running.key, { model: "acme/native", ...body });
   const CALL = {
     id: "fc_1",
     type: "function_call",
