@@ -11,6 +11,7 @@ describe("a service that is reachable from other machines without TLS", () => {
     [{ HOST: "0.0.0.0", TRUSTED_PROXIES: "10.0.0.0/8" }, false],
     [{ HOST: "0.0.0.0", OSTIARY_PUBLIC_URL: "https://api.example.com" }, false],
     [{ HOST: "0.0.0.0", TLS_CERT_FILE: "tls.crt", TLS_KEY_FILE: "tls.key" }, false],
+    [{ HOST: "127.example.com" }, true],
     [{ HOST: "127.0.0.1" }, false],
     [{ HOST: "localhost" }, false],
     [{}, false],

@@ -133,6 +133,13 @@ describe("ostiary-server check-config", () => {
     expect(stdout).toContain("valid");
   });
 
+  it("refuses a public URL that does not name one host", async () => {
+    const stderr =
+      "OSTIARY_PUBLIC_URL: must have a scheme, a host and a port only, such as https://ostiary.example.com\n";
+    for (const OSTIARY_PUBLIC_URL of ["https://*.example.com", "https://example.com/models"])
+      await expect(checkConfig({ OSTIARY_PUBLIC_URL })).rejects.toMatchObject({ code: 1, stderr });
+  });
+
   it("says that a port of DATABASE_URL is none", async () => {
     const settings = { DATABASE_URL: "postgres://me:secret@[::1]:99999/x" };
     const stderr = "DATABASE_URL: must have a port from 1 to 65535\n";

@@ -159,7 +159,7 @@ describe("a service that can't start", () => {
     expect(others).toEqual([]);
   });
 
-  it.each(["http://127.0.0.1", "[::1]", "127.0.0.1:80", "a b"])(
+  it.each(["http://127.0.0.1", "[::1]", "127.0.0.1:80", "a b", "999.1.1.1", "10.0.0"])(
     "reports that HOST is no host: %s",
     async (HOST) => {
       const [line, ...others] = lines(await runToExit({ env: { HOST } }));

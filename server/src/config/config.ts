@@ -1,3 +1,4 @@
+import { isIPv4 } from "node:net";
 import { resolve } from "node:path";
 import { messageOf } from "../errors/issue-message.ts";
 import { withSecretsFromFiles } from "./secret-files.ts";
@@ -189,7 +190,7 @@ function warningsOf(values: SettingValues): readonly string[] {
 }
 
 function isLoopback({ HOST: host }: SettingValues): boolean {
-  return host === "localhost" || host === "::1" || /^127\./.test(host);
+  return host === "localhost" || host === "::1" || (isIPv4(host) && host.startsWith("127."));
 }
 
 function isOpenWithoutTls(values: SettingValues): boolean {

@@ -14,15 +14,16 @@ export const url = (...protocols: string[]) =>
     message: `must be a URL that begins with ${protocols.map((protocol) => `${protocol}//`).join(" or ")}`,
   });
 
-/** Whether a URL has no path, query, user or password. */
+/** Whether a URL has no path, query, user or password, and its host no `*`, which stands for any name in a certificate. */
 export function isOrigin(value: string): boolean {
   // What is no URL is reported as such.
   if (!URL.canParse(value)) return true;
   const { origin, href } = new URL(value);
-  return href === `${origin}/`;
+  return href === `${origin}/` && !origin.includes("*");
 }
 
-const HOST_NAME = /^[A-Za-z0-9._-]+$/;
+/** Numbers with dots that are no address, such as `999.1.1.1` and `10.0.0`, are no name either. */
+const HOST_NAME = /^(?!\d+\.[\d.]*$)[A-Za-z0-9._-]+$/;
 export const host = z
   .string()
   .refine(
