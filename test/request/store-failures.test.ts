@@ -43,8 +43,8 @@ describe("a request that a store fails", () => {
     },
   );
 
-  it.each(["53100", "58030", "42501"])(
-    "because the database lacks space, can't read its disk or refuses a permission (%s) is answered 503",
+  it.each(["53100", "58030", "42501", "42P01"])(
+    "because the database lacks space, can't read its disk, refuses a permission or shows no table (%s) is answered 503",
     (code) => {
       expect(toFailure(systemError(code, "the database")).status).toBe(503);
     },

@@ -64,12 +64,12 @@ const UNSECURED =
   /^(?:ERR_(?:SSL|TLS)_\w+|EPROTO|CERT_\w+|UNABLE_TO_\w+|(?:DEPTH_ZERO_)?SELF_SIGNED_CERT\w*|HOSTNAME_MISMATCH|INVALID_(?:CA|PURPOSE)|PATH_LENGTH_EXCEEDED|AUTH_TYPE_NOT_IMPLEMENTED|SASL_SIGNATURE_MISMATCH)$/;
 /**
  * The codes of errors that are not caused by the request, so that a later attempt may succeed. By SQLSTATE: lack of resources (53), input and output
- * (58); a database that takes no writes, as after a failover (25006), or whose user has lost a permission (42501); a lost race (40001, 40P01); and
- * what took too long (57014: a statement, 55P03: a wait for a lock, 25P03: an idle transaction). By the system's code: lack of descriptors, memory or
- * space, and a disk that fails.
+ * (58); a database that takes no writes, as after a failover (25006), whose user has lost a permission (42501), or in which the user finds no table
+ * (42P01: the schema is closed to it, or a restore has not created the table again); a lost race (40001, 40P01); and what took too long (57014: a
+ * statement, 55P03: a wait for a lock, 25P03: an idle transaction). By the system's code: lack of descriptors, memory or space, and a disk that fails.
  */
 const BUSY =
-  /^(?:53\w{3}|58\w{3}|25006|42501|40001|40P01|57014|55P03|25P03|E(?:MFILE|NFILE|NOMEM|NOBUFS|AGAIN|NOSPC|DQUOT|IO|ROFS))$/;
+  /^(?:53\w{3}|58\w{3}|25006|42501|42P01|40001|40P01|57014|55P03|25P03|E(?:MFILE|NFILE|NOMEM|NOBUFS|AGAIN|NOSPC|DQUOT|IO|ROFS))$/;
 
 /** Whether a store does not answer at all, so that others would wait for it in vain: unlike a statement that took too long. */
 export function isUnreachable(thrown: unknown): boolean {
