@@ -72,6 +72,8 @@ describe("the metrics", () => {
     expect(found.get("ostiary_recorder_failures_total")).toBe(0);
     expect(found.get("ostiary_credit_holds")).toBe(0);
     expect(found.get("ostiary_credit_held_usd")).toBe(0);
+    // Otherwise the alert on a reconciliation that is late would not notice one that never succeeds.
+    expect(found.get("ostiary_reconciliation_checked_timestamp_seconds")).toBeGreaterThan(0);
     expect(found.get("process_cpu_seconds_total")).toBeGreaterThan(0);
   });
 

@@ -30,17 +30,24 @@ export class Reconciler {
   readonly #database: Database;
   readonly #credits: Pick<Credits, "outstanding">;
   readonly #now: () => Date;
+  readonly #openedAt: Date;
   #last: ReconciliationReport | null = null;
 
   constructor(database: Database, credits: Pick<Credits, "outstanding">, now: () => Date) {
     this.#database = database;
     this.#credits = credits;
     this.#now = now;
+    this.#openedAt = now();
   }
 
   /** The report of the last check; `null` before the first. */
   get last(): ReconciliationReport | null {
     return this.#last;
+  }
+
+  /** When the last check was made; before the first, when this was opened, so that a first check that never succeeds is noticed, too. */
+  get checkedAt(): Date {
+    return this.#last?.checkedAt ?? this.#openedAt;
   }
 
   /** Compares with the whole ledger. @param hours the past hours of usage to compare with the entries, as far as none of these were deleted. */

@@ -209,8 +209,8 @@ function addRecordMetrics(metrics: Metrics, { recorder, journal, credits, reconc
       () => reconciler.last?.usageMismatches.length ?? null,
     ],
     reconciliation_checked_timestamp_seconds: [
-      "Time of the last reconciliation.",
-      () => (reconciler.last === null ? null : reconciler.last.checkedAt.getTime() / 1_000),
+      "Time of the last reconciliation; before the first, of the start of the node.",
+      () => reconciler.checkedAt.getTime() / 1_000,
     ],
   });
 }
