@@ -1,5 +1,9 @@
 import type { Logger } from "pino";
+import { MINUTE_MS } from "../../../sdk/src/contract/time-units.ts";
 import { reasonOf } from "../errors/problems.ts";
+
+/** A job that is due more rarely runs this long after the start, too: nodes may be replaced more often than it is due. */
+const FIRST_RUN_MS = 5 * MINUTE_MS;
 
 /** Work that a node does regularly, beside its requests. */
 export interface BackgroundJob {
@@ -35,7 +39,10 @@ export function backgroundJobs(log: Logger) {
   return {
     add: (...added: readonly BackgroundJob[]) => void jobs.push(...added),
     start: () => {
-      for (const job of jobs) timers.push(setInterval(runOnce, job.everyMs, job));
+      for (const job of jobs) {
+        timers.push(setInterval(runOnce, job.everyMs, job));
+        if (job.everyMs > FIRST_RUN_MS) timers.push(setTimeout(runOnce, FIRST_RUN_MS, job));
+      }
     },
     /** Resolves when the jobs that run have ended. */
     stop: async (): Promise<void> => {
