@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { dropExpiredSessions } from "../../server/src/accounts/users-store.ts";
 import { openDatabaseOf, type ServiceDatabase } from "../fixtures/database.ts";
 import { refusalOf, signInOperator, startOperatedService } from "../fixtures/operator.ts";
 import { statusOf } from "../fixtures/request.ts";
@@ -84,6 +85,19 @@ describe("a session", () => {
 });
 
 describe("the sessions of a user", () => {
+  it("are deleted once they have expired, also if the user does not sign in again", async () => {
+    const owner = await signUp(service.baseUrl);
+    const again = visit(service.baseUrl);
+    await again.trpc.auth.signIn.mutate({ email: owner.email, password: PASSWORD });
+    const [current, other] = (await again.trpc.auth.sessions.query()).sessions;
+    const ids = [current?.id ?? "", other?.id ?? ""];
+    await sql`update sessions set expires_at = now() - interval '2 hours' where id = ${ids[1] ?? ""}`;
+    await dropExpiredSessions(sql, new Date());
+    const left = await sql<{ id: string }[]>`
+      select id from sessions where user_id = (select user_id from sessions where id = ${ids[0] ?? ""})`;
+    expect([...left]).toEqual([{ id: ids[0] }]);
+  });
+
   it("are a thousand at most: a new one ends those that were not seen for the longest time", async () => {
     const owner = await signUp(service.baseUrl);
     const [session] = (await owner.trpc.auth.sessions.query()).sessions;

@@ -2,6 +2,7 @@ import { v7 as uuidv7 } from "uuid";
 import { type Account, NO_IP_RULES, NO_OVERRIDES, type UserId } from "../contract/account.ts";
 import type { ActionState, Actor, NewAction } from "../contract/action.ts";
 import { type Database, inTransaction, type Transaction, violatesUnique } from "../database/database.ts";
+import { deleteInBatches } from "../database/delete-in-batches.ts";
 import { type AccountRow, accountColumns, accountOf } from "./account-row.ts";
 import { recordAction } from "./actions-store.ts";
 import type { FoundSession, NewSession, UserChange } from "./sign-in.ts";
@@ -21,6 +22,7 @@ export function signedInColumns(sql: Database) {
 
 /** The maximum number of sessions of a user. Those that were seen last are kept. */
 const MAX_SESSIONS = 1_000;
+const DELETE_BATCH = 5_000;
 
 /** Users and their sessions in PostgreSQL. */
 export class PostgresUsers {
@@ -153,6 +155,19 @@ export class PostgresUsers {
       await recordForUser(transaction, userId, change, (email) => ({ email }));
     });
   }
+}
+
+/**
+ * Deletes sessions that expired an hour ago, with the addresses and browsers that they had: their users may never sign in again. Any node may run
+ * this at any time.
+ */
+export async function dropExpiredSessions(database: Database, now: Date): Promise<void> {
+  // A scan: the table is small.
+  await deleteInBatches(database, {
+    from: "sessions",
+    where: database`expires_at < ${now}::timestamptz - interval '1 hour'`,
+    batchRows: DELETE_BATCH,
+  });
 }
 
 /** The lock orders this against a change of the password, which then either ends the session or prevents it. */

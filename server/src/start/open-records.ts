@@ -1,4 +1,5 @@
 import { HOUR_MS, MINUTE_MS, SECOND_MS } from "../../../sdk/src/contract/time-units.ts";
+import { dropExpiredSessions } from "../accounts/users-store.ts";
 import { dropOldEntries } from "../audit/audit-retention.ts";
 import type { Catalog } from "../catalog/catalog.ts";
 import type { AuditEntry } from "../contract/entry.ts";
@@ -140,6 +141,7 @@ function addJobs(
     { name: "write security events", everyMs: 3 * SECOND_MS, run: () => securityLog.flush() },
     { name: "reconcile", everyMs: 10 * MINUTE_MS, run: () => reconciler.checkRecent(RECONCILED_HOURS) },
     drop("delete old idempotent answers", () => dropOldAnswers(longReads)),
+    drop("delete expired sessions", (at) => dropExpiredSessions(longReads, at)),
     drop("delete old security events", (at) => dropOldSecurityEvents(longReads, at)),
     drop("delete old usage", (at) => dropOldUsage(longReads, at)),
     drop("delete old audit entries", (at) => dropOldEntries(longReads, plans, at)),
