@@ -26,6 +26,15 @@ describe("ostiary-server health", () => {
     try {
       await writeFile(file, `PORT=${port}\n`);
       expect((await health({}, { cwd })).stdout).toContain("ready");
+      // As some editors and shells of Windows save it.
+      for (const saved of [`\ufeffPORT=${port}\n`, Buffer.from(`\ufeffPORT=${port}\n`, "utf16le")]) {
+        await writeFile(file, saved);
+        await expect(health({}, { cwd })).rejects.toMatchObject({
+          code: 1,
+          stderr:
+            "The file .env of the working folder begins with a byte order mark. Save it as UTF-8 without one\n",
+        });
+      }
       await rm(file);
       await symlink(".env", file);
       await expect(health({ PORT: port }, { cwd })).rejects.toMatchObject({

@@ -344,10 +344,10 @@ describe.skipIf(!hasOpenSsl || DATABASE_SERVER === undefined)("PostgreSQL over T
 });
 
 describe.skipIf(RUNTIME === "deno")("secrets in files", () => {
-  it("are read without the newline at their end", async () => {
+  it("are read without the newline at their end, and without a byte order mark", async () => {
     const at = await mkdtemp(join(tmpdir(), "ostiary-secrets-"));
     const password = " a password with blanks ";
-    await writeFile(join(at, "password"), `${password}\r\n`);
+    await writeFile(join(at, "password"), `\ufeff${password}\r\n`);
     await using service = await startService({
       env: {
         OSTIARY_OPERATOR_EMAIL: "operator@example.com",

@@ -13,7 +13,7 @@ export function fileVariableOf(secret: string): string {
 
 /**
  * Reads the secrets that are in files, as orchestrators mount them: `NAME_FILE` is the path of a file with the value of `NAME`.
- * Newlines at the end of a file are no part of its secret.
+ * A byte order mark at the beginning of a file and newlines at its end are no part of its secret.
  *
  * @param environment has no empty values.
  * @param secrets the variables that may be in files.
@@ -44,7 +44,7 @@ export function withSecretsFromFiles(
 }
 
 function secretIn(path: string): string {
-  const secret = readText(path).replace(/[\r\n]+$/, "");
+  const secret = readText(path).replace(/^\ufeff|[\r\n]+$/g, "");
   if (secret === "") throw new Error(`${fileForMessage(path)} is empty`);
   return secret;
 }
