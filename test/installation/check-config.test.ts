@@ -133,6 +133,16 @@ describe("ostiary-server check-config", () => {
     expect(stdout).toContain("valid");
   });
 
+  it.each(["prod", "Production"])(
+    "refuses NODE_ENV=%s, with which the service would run in demo mode",
+    async (NODE_ENV) => {
+      const stderr = expect.stringMatching(
+        /^NODE_ENV: must be production, in full and in lower case\. .*\n$/,
+      );
+      await expect(checkConfig({ NODE_ENV })).rejects.toMatchObject({ code: 1, stdout: "", stderr });
+    },
+  );
+
   it("refuses a public URL that does not name one host", async () => {
     const stderr =
       "OSTIARY_PUBLIC_URL: must have a scheme, a host and a port only, such as https://ostiary.example.com\n";

@@ -18,6 +18,8 @@ import {
   workers,
 } from "./setting-values.ts";
 
+const ALMOST_PRODUCTION =
+  "must be production, in full and in lower case. With any other value the service creates a demo account and reads a file .env";
 const SERVICE_NAME = /^[A-Za-z][A-Za-z0-9 _-]{0,39}$/;
 
 /**
@@ -78,7 +80,10 @@ const variables = z.object({
   OTEL_EXPORTER_OTLP_ENDPOINT: url("http:", "https:").optional(),
   OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: url("http:", "https:").optional(),
   OTEL_EXPORTER_OTLP_HEADERS: headers.optional(),
-  NODE_ENV: z.string().optional(),
+  NODE_ENV: z
+    .string()
+    .refine((value) => value === "production" || !/^prod/i.test(value), ALMOST_PRODUCTION)
+    .optional(),
 });
 
 /**
