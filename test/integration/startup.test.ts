@@ -63,6 +63,12 @@ describe("a service that can't start", () => {
     expect(others).toEqual([]);
   });
 
+  it("reports that a body of the maximum size could not be read as text", async () => {
+    const [line] = lines(await runToExit({ env: { OSTIARY_MAX_BODY_BYTES: "536870889" } }));
+    expect(line).toBe("OSTIARY_MAX_BODY_BYTES: must be a whole number from 1024 to 536870888");
+    expect(() => "x".repeat(536_870_889)).toThrow(RangeError);
+  });
+
   it("reports that the catalog file is missing", async () => {
     const path = join(folder, "absent.yaml");
     const [line, ...others] = lines(await runToExit({ env: { OSTIARY_CATALOG: path } }));

@@ -19,6 +19,8 @@ import {
 } from "./setting-values.ts";
 
 const ALMOST_PRODUCTION =
+/** V8 has no longer text, so a longer body could not be read. */
+const MAX_TEXT_BYTES = 536_870_888;
   "must be production, in full and in lower case. With any other value the service creates a demo account and reads a file .env";
 const SERVICE_NAME = /^[A-Za-z][A-Za-z0-9 _-]{0,39}$/;
 
@@ -61,7 +63,7 @@ const variables = z.object({
   OSTIARY_METRICS_FROM: networks.default(["127.0.0.0/8", "::1"]),
   OSTIARY_METRICS_PORT: wholeNumber(1, 65_535).nullable().default(null),
   AUDIT_DURABILITY: oneOf(["journal", "disk", "database"]).default("journal"),
-  OSTIARY_MAX_BODY_BYTES: wholeNumber(1_024, 1_073_741_824).default(20_971_520),
+  OSTIARY_MAX_BODY_BYTES: wholeNumber(1_024, MAX_TEXT_BYTES).default(20_971_520),
   OSTIARY_MAX_UNFINISHED_BODY_BYTES: wholeNumber(1_048_576, 68_719_476_736).optional(),
   OSTIARY_MAX_CONNECTIONS: wholeNumber(10, 1_000_000).default(10_000),
   OSTIARY_DRAIN_S: wholeNumber(0, 3_600).default(30),
