@@ -88,6 +88,11 @@ describe("ostiary-server check-config", () => {
     expect((await checkConfig({ TRUSTED_PROXIES: "10.0.0.0/8" })).stdout).not.toContain("warning");
   });
 
+  it("warns of a setting for one start, which would remove running nodes at the next one", async () => {
+    const { stdout } = await checkConfig({ OSTIARY_TAKE_OVER: "1" });
+    expect(stdout).toMatch(/^warning {3}OSTIARY_TAKE_OVER=1 removes all other nodes .* at each start/m);
+  });
+
   it.each([
     ["::1", "[::1]:81"],
     ["0.0.0.0", "0.0.0.0:81"],

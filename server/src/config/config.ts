@@ -27,6 +27,9 @@ const NO_TLS =
 const EVERY_PROXY =
   "TRUSTED_PROXIES has a block of every address, so the service cannot tell proxies from clients: a client may choose the address that IP rules, limits on sign-in and the audit log see. Set it to the addresses of the proxies.";
 
+const TAKES_OVER =
+  "OSTIARY_TAKE_OVER=1 removes all other nodes of the database, and releases their credit, at each start. Unset it before the next one.";
+
 const QUOTED = /^(["']).*\1$/s;
 
 const QUOTED_PASSWORD =
@@ -186,6 +189,7 @@ function warningsOf(values: SettingValues): readonly string[] {
     ...(isOpenWithoutTls(values) ? [NO_TLS] : []),
     ...(QUOTED.test(values.OSTIARY_OPERATOR_PASSWORD ?? "") ? [QUOTED_PASSWORD] : []),
     ...(values.TRUSTED_PROXIES.some((block) => block.endsWith("/0")) ? [EVERY_PROXY] : []),
+    ...(values.OSTIARY_TAKE_OVER ? [TAKES_OVER] : []),
   ];
 }
 
