@@ -138,6 +138,17 @@ describe("ostiary-server check-config", () => {
     expect(stdout).toContain("valid");
   });
 
+  it("refuses attributes of traces that would all be left out", async () => {
+    const stderr = expect.stringMatching(/^OTEL_RESOURCE_ATTRIBUTES: must be attributes such as /);
+    for (const value of ["staging", "a=1,b=2=3", "a=100%"])
+      await expect(checkConfig({ OTEL_RESOURCE_ATTRIBUTES: value })).rejects.toMatchObject({
+        code: 1,
+        stderr,
+      });
+    const { stdout } = await checkConfig({ OTEL_RESOURCE_ATTRIBUTES: "a=1, b.c=100%25," });
+    expect(stdout).toContain("valid");
+  });
+
   it.each(["prod", "Production"])(
     "refuses NODE_ENV=%s, with which the service would run in demo mode",
     async (NODE_ENV) => {

@@ -13,6 +13,11 @@ interface Span {
   readonly attributes: readonly { readonly key: string; readonly value: Record<string, unknown> }[];
 }
 
+/** The values of attributes, by their names. */
+function valuesOf(of: Pick<Span, "attributes"> | undefined): Record<string, unknown> {
+  return Object.fromEntries((of?.attributes ?? []).map(({ key, value }) => [key, Object.values(value)[0]]));
+}
+
 it("traces of requests are sent by OTLP, part of the client's trace, without keys, prompts or answers", async () => {
   const received: string[] = [];
   const collector = createServer(async (request, response) => {
@@ -24,7 +29,12 @@ it("traces of requests are sent by OTLP, part of the client's trace, without key
   await once(collector, "listening");
   const { port } = collector.address() as AddressInfo;
   await using service = await startService({
-    env: { OTEL_EXPORTER_OTLP_ENDPOINT: `http://127.0.0.1:${port}`, OTEL_BSP_SCHEDULE_DELAY: "100" },
+    env: {
+      OTEL_EXPORTER_OTLP_ENDPOINT: `http://127.0.0.1:${port}`,
+      OTEL_BSP_SCHEDULE_DELAY: "100",
+      OTEL_SERVICE_NAME: "gateway",
+      OTEL_RESOURCE_ATTRIBUTES: "deployment.environment.name=staging%20eu",
+    },
   });
   const { key } = await signUpWithKey(service.baseUrl);
   const traceId = "0af7651916cd43dd8448eb211c80319c";
@@ -42,6 +52,12 @@ it("traces of requests are sent by OTLP, part of the client's trace, without key
   const all = received.join("\n");
   expect(all).not.toContain("a secret prompt");
   expect(all).not.toContain(key);
+  const [{ resource }] = JSON.parse(received[0] ?? "").resourceSpans;
+  expect(valuesOf(resource)).toMatchObject({
+    "service.name": "gateway",
+    "service.version": expect.any(String),
+    "deployment.environment.name": "staging eu",
+  });
   const spans: Span[] = received.flatMap((text) =>
     JSON.parse(text).resourceSpans.flatMap((resource: { scopeSpans: { spans: Span[] }[] }) =>
       resource.scopeSpans.flatMap((scope) => scope.spans),
@@ -49,9 +65,7 @@ it("traces of requests are sent by OTLP, part of the client's trace, without key
   );
   const span = spans.find(({ name }) => name === "chat sandbox/echo");
   expect(span).toMatchObject({ traceId, parentSpanId: "b7ad6b7169203331" });
-  const attributes = Object.fromEntries(
-    (span?.attributes ?? []).map(({ key: name, value }) => [name, Object.values(value)[0]]),
-  );
+  const attributes = valuesOf(span);
   expect(attributes).toMatchObject({
     "gen_ai.operation.name": "chat",
     "gen_ai.provider.name": "sandbox",

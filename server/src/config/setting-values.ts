@@ -131,6 +131,17 @@ export const headers = z
     "must be headers such as authorization=Bearer%20…, separated by commas",
   );
 
+/** An attribute in `name=value,…`, both percent-encoded. */
+const ATTRIBUTE = /^(?:[^%=]|%[0-9A-Fa-f]{2})+=(?:[^%=]|%[0-9A-Fa-f]{2})*$/;
+
+/** Attributes as OpenTelemetry's variables have them. It would drop all of them if one were wrong. */
+export const resourceAttributes = z
+  .string()
+  .refine(
+    (value) => value.split(",").every((pair) => pair.trim() === "" || ATTRIBUTE.test(pair.trim())),
+    "must be attributes such as deployment.environment.name=staging, separated by commas and with percent-encoded values",
+  );
+
 const BEGIN_CERTIFICATE = "-----BEGIN CERTIFICATE-----";
 const END_CERTIFICATE = "-----END CERTIFICATE-----";
 

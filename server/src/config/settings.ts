@@ -12,15 +12,16 @@ import {
   oneOf,
   origins,
   redisUrl,
+  resourceAttributes,
   sealKeys,
   url,
   wholeNumber,
   workers,
 } from "./setting-values.ts";
 
-const ALMOST_PRODUCTION =
 /** V8 has no longer text, so a longer body could not be read. */
 const MAX_TEXT_BYTES = 536_870_888;
+const ALMOST_PRODUCTION =
   "must be production, in full and in lower case. With any other value the service creates a demo account and reads a file .env";
 const SERVICE_NAME = /^[A-Za-z][A-Za-z0-9 _-]{0,39}$/;
 
@@ -82,6 +83,8 @@ const variables = z.object({
   OTEL_EXPORTER_OTLP_ENDPOINT: url("http:", "https:").optional(),
   OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: url("http:", "https:").optional(),
   OTEL_EXPORTER_OTLP_HEADERS: headers.optional(),
+  OTEL_SERVICE_NAME: z.string().max(255, "must have at most 255 characters").optional(),
+  OTEL_RESOURCE_ATTRIBUTES: resourceAttributes.optional(),
   NODE_ENV: z
     .string()
     .refine((value) => value === "production" || !/^prod/i.test(value), ALMOST_PRODUCTION)

@@ -8,7 +8,7 @@ import {
   trace,
 } from "@opentelemetry/api";
 import { OTLPTraceExporter } from "@opentelemetry/exporter-trace-otlp-http";
-import { resourceFromAttributes } from "@opentelemetry/resources";
+import { detectResources, envDetector, resourceFromAttributes } from "@opentelemetry/resources";
 import { BasicTracerProvider, BatchSpanProcessor } from "@opentelemetry/sdk-trace-base";
 import { type AuditEntry, requestIdOf } from "../contract/entry.ts";
 
@@ -41,7 +41,8 @@ export interface Tracing {
 
 /**
  * Sends a span for each request with a known key by OTLP over HTTP, following OpenTelemetry's conventions for HTTP servers and
- * generative AI. The exporter's own variables set the endpoint (`OTEL_EXPORTER_OTLP_ENDPOINT`). Spans contain neither prompts nor answers.
+ * generative AI. The exporter's own variables set the endpoint (`OTEL_EXPORTER_OTLP_ENDPOINT`), and those of the resource (`OTEL_SERVICE_NAME`,
+ * `OTEL_RESOURCE_ATTRIBUTES`) win over the attributes given here. Spans contain neither prompts nor answers.
  */
 export function openTelemetry(options: OpenTelemetryOptions): Tracing {
   const { serviceName, serviceVersion, instanceId, otlpHeaders, onChange } = options;
@@ -50,7 +51,7 @@ export function openTelemetry(options: OpenTelemetryOptions): Tracing {
       "service.name": serviceName,
       "service.version": serviceVersion,
       "service.instance.id": instanceId,
-    }),
+    }).merge(detectResources({ detectors: [envDetector] })),
     spanProcessors: [new BatchSpanProcessor(reporting(exporterWith(otlpHeaders), onChange))],
   });
   const tracer = provider.getTracer("ostiary", serviceVersion);
