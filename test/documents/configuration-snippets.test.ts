@@ -20,6 +20,7 @@ const CHECKED = ["", "env", "haproxy", "json", "nginx", "sh", "sql", "ts", "yaml
 const GUIDE_TO_CLIENTS = "docs/how-to/connect-clients.md";
 const NGINX = "/usr/sbin/nginx";
 const HAPROXY = "/usr/sbin/haproxy";
+const ENVOY = process.env.ENVOY ?? "/usr/bin/envoy";
 
 const named = (snippets: readonly Snippet[]) =>
   snippets.map((snippet) => ({ ...snippet, name: `${snippet.document}:${snippet.line}` }));
@@ -109,6 +110,27 @@ describe("snippets", () => {
         await writeFile(join(folder, "models.example.com.pem"), cert + key);
         await writeFile(path, code.replaceAll("/etc/haproxy/", `${folder}/`));
         expect(() => execFileSync(HAPROXY, ["-c", "-f", path], { stdio: "pipe" })).not.toThrow();
+      } finally {
+        await rm(folder, { recursive: true, force: true });
+      }
+    },
+  );
+
+  const isEnvoys = ({ code }: Snippet) => code.startsWith("static_resources:");
+  it.skipIf(!existsSync(ENVOY) || !hasOpenSsl).each(named(snippetsIn("yaml").filter(isEnvoys)))(
+    "$name is accepted by Envoy",
+    async ({ code }) => {
+      using authority = new Authority();
+      const folder = await mkdtemp(join(tmpdir(), "ostiary-envoy-"));
+      try {
+        const path = join(folder, "envoy.yaml");
+        const { cert, key } = authority.sign();
+        await writeFile(join(folder, "tls.crt"), cert);
+        await writeFile(join(folder, "tls.key"), key);
+        await writeFile(path, code.replaceAll("/etc/envoy/", `${folder}/`));
+        expect(() =>
+          execFileSync(ENVOY, ["--mode", "validate", "-c", path], { stdio: "pipe" }),
+        ).not.toThrow();
       } finally {
         await rm(folder, { recursive: true, force: true });
       }
