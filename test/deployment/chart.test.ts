@@ -185,11 +185,16 @@ describe.skipIf(MISSING_GO !== null)("the chart", () => {
   });
 
   it("gives Prometheus the job's name that the alert rules expect", async () => {
-    const objects = await render({ metrics: { serviceMonitor: { enabled: true } } });
-    const { jobLabel } = only(objects, "ServiceMonitor").spec as unknown as { jobLabel: string };
+    const values = { nameOverride: "gateway", metrics: { serviceMonitor: { enabled: true } } };
+    const { spec } = only(await render(values), "ServiceMonitor") as unknown as {
+      spec: {
+        endpoints: readonly { relabelings: readonly { targetLabel: string; replacement: string }[] }[];
+      };
+    };
+    const [job] = spec.endpoints.flatMap(({ relabelings }) => relabelings);
+    expect(job?.targetLabel).toBe("job");
     const rules = await readFile(join(ROOT, "deploy/alerts/ostiary.yaml"), "utf8");
-    for (const { metadata } of objects.filter(({ kind }) => kind === "Service"))
-      expect(rules).toContain(`up{job="${metadata.labels?.[jobLabel]}"}`);
+    expect(rules).toContain(`up{job="${job?.replacement}"}`);
   });
 
   it("migrates an external database before pods of a new version start", async () => {
