@@ -4,6 +4,7 @@ import type { EntryId } from "../../server/src/contract/entry.ts";
 import { Failure } from "../../server/src/errors/failure.ts";
 import { FaultLog } from "../../server/src/errors/fault-log.ts";
 import { parseNetworks } from "../../server/src/networks/networks.ts";
+import type { ResponseHeaders } from "../../server/src/operations/operation.ts";
 import { CrossOrigin } from "../../server/src/request/cross-origin.ts";
 import type { Exchange } from "../../server/src/request/exchange.ts";
 import { OperationTable } from "../../server/src/request/find-operation.ts";
@@ -13,7 +14,7 @@ import type { Services } from "../../server/src/request/services.ts";
 /** A request for a path that is not served, on a runtime that can't send its answer. */
 class UnanswerableExchange implements Exchange {
   readonly method: string;
-  readonly path = "/v1/nothing";
+  readonly path: string;
   readonly peer = "127.0.0.1";
   readonly query = new URLSearchParams();
   readonly isClientGone = false;
@@ -22,9 +23,10 @@ class UnanswerableExchange implements Exchange {
   isAbandoned = false;
   readonly #headers: Readonly<Record<string, string>>;
 
-  constructor(method = "GET", headers: Readonly<Record<string, string>> = {}) {
+  constructor(method = "GET", headers: Readonly<Record<string, string>> = {}, path = "/v1/nothing") {
     this.method = method;
     this.#headers = headers;
+    this.path = path;
   }
 
   header(name: string): readonly string[] {
@@ -40,7 +42,7 @@ class UnanswerableExchange implements Exchange {
     return null;
   }
 
-  respond(): never {
+  respond(_status: number, _headers: readonly ResponseHeaders[]): void {
     throw new Error("the answer can't be sent");
   }
 
@@ -50,6 +52,17 @@ class UnanswerableExchange implements Exchange {
 
   abandon(): void {
     this.isAbandoned = true;
+  }
+}
+
+/** A request whose answer is kept. */
+class AnsweredExchange extends UnanswerableExchange {
+  status = 0;
+  readonly headers: Record<string, string> = {};
+
+  override respond(status: number, headers: readonly ResponseHeaders[]): void {
+    this.status = status;
+    Object.assign(this.headers, ...headers);
   }
 }
 
@@ -115,5 +128,31 @@ describe("a request that can't be answered is logged, its connection closed, and
     const exchange = new UnanswerableExchange("OPTIONS", preflight);
     await requests.handleAdmitted(exchange);
     expect(exchange.isAbandoned).toBe(true);
+  });
+});
+
+describe("an answer that is sent before the request's lifecycle begins", () => {
+  const preflight = { origin: "https://app.example", "access-control-request-method": "POST" };
+
+  it.each([
+    ["/v1/messages", true],
+    ["/v1/messages/count_tokens", true],
+    ["/v1/chat/completions", false],
+  ])("has the request's id by the names that clients of %s read", async (path, isForMessages) => {
+    const { requests } = openHandler(() => OVERLOADED);
+    const inTurn = new AnsweredExchange("POST", {}, path);
+    await requests.handle(inTurn);
+    const early = new AnsweredExchange("POST", {}, path);
+    requests.refuseIfOverloaded(early);
+    const asked = new AnsweredExchange("OPTIONS", preflight, path);
+    await requests.handle(asked);
+    expect([inTurn.status, early.status, asked.status]).toEqual([
+      ...(isForMessages ? [529, 529] : [503, 503]),
+      200,
+    ]);
+    for (const { headers } of [inTurn, early, asked]) {
+      expect(headers["x-request-id"]).toMatch(/^req_/);
+      expect(headers["request-id"]).toBe(isForMessages ? headers["x-request-id"] : undefined);
+    }
   });
 });

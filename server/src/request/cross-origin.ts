@@ -1,6 +1,7 @@
 import type { IncomingBody } from "../admission/incoming-body.ts";
 import type { ResponseHeaders } from "../operations/operation.ts";
 import type { BodySink, Exchange, RefusableExchange } from "./exchange.ts";
+import { requestIdHeaders } from "./messages-client.ts";
 
 /** The value of `OSTIARY_ALLOWED_ORIGINS` that allows every page. */
 const EVERY_ORIGIN = "*";
@@ -34,7 +35,8 @@ export class CrossOrigin {
 
   /** Answers a preflight: the page may send its request. */
   answerPreflight(exchange: Exchange, requestId: string): void {
-    this.withCors(exchange).respond(200, [PREFLIGHT_HEADERS, { "x-request-id": requestId }], "");
+    const ids = requestIdHeaders(exchange, requestId);
+    this.withCors(exchange).respond(200, [PREFLIGHT_HEADERS, ids], "");
   }
 
   /** Adds the headers to the request's answer that let the page read it, and those that a cache needs. Returns the request as it is if there are none. */

@@ -1,3 +1,4 @@
+import type { ResponseHeaders } from "../operations/operation.ts";
 import type { RequestHead } from "./exchange.ts";
 
 /**
@@ -13,4 +14,11 @@ export function isMessagesClient(exchange: RequestHead): boolean {
   const { path } = exchange;
   if (MESSAGES_PATH.test(path)) return true;
   return SHARED_PATH.test(path) && exchange.header("anthropic-version").length > 0;
+}
+
+/** The request's id as headers of its answer, also by the name that Anthropic's clients read. */
+export function requestIdHeaders(exchange: RequestHead, requestId: string): ResponseHeaders {
+  return isMessagesClient(exchange)
+    ? { "x-request-id": requestId, "request-id": requestId }
+    : { "x-request-id": requestId };
 }

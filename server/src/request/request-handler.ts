@@ -6,6 +6,7 @@ import { clientAddress } from "../networks/client-address.ts";
 import { type ErrorAnswer, errorAnswerOf, errorFormatOf } from "./error-answer.ts";
 import type { Exchange, RefusableExchange } from "./exchange.ts";
 import { handleRequest } from "./handle-request.ts";
+import { requestIdHeaders } from "./messages-client.ts";
 import { checkBody } from "./receive-body.ts";
 import { RequestContext } from "./request-context.ts";
 import { sentKeyOf } from "./sent-credential.ts";
@@ -157,7 +158,8 @@ export class RequestHandler {
     const beganMs = monotonicMs();
     const requestId = requestIdOf(newId());
     const { status, headers, body } = this.#refusalOf(exchange, failure, requestId);
-    crossOrigin.refusableWithCors(exchange).respond(status, [headers, { "x-request-id": requestId }], body);
+    const ids = requestIdHeaders(exchange, requestId);
+    crossOrigin.refusableWithCors(exchange).respond(status, [headers, ids], body);
     overload.refused((monotonicMs() - beganMs) * exchange.answerTimeFactor);
     this.#logAtOnce(exchange, requestId, status);
   }

@@ -16,7 +16,7 @@ import {
 import { factsOfFailure } from "../operations/run-answer.ts";
 import { noteRefusedKey } from "./authenticate.ts";
 import { errorAnswerOf, statusFor } from "./error-answer.ts";
-import { isMessagesClient } from "./messages-client.ts";
+import { requestIdHeaders } from "./messages-client.ts";
 import { type Ending, record, releaseClaim } from "./record.ts";
 import type { RequestContext } from "./request-context.ts";
 import type { Services } from "./services.ts";
@@ -246,10 +246,7 @@ function withRequestHeaders(
   headers: ResponseHeaders,
 ): readonly ResponseHeaders[] {
   const rates = permission?.admitted?.rates;
-  const requestId = requestIdOf(id);
-  const own = isMessagesClient(exchange)
-    ? { "x-request-id": requestId, "request-id": requestId }
-    : { "x-request-id": requestId };
+  const own = requestIdHeaders(exchange, requestIdOf(id));
   return rates === undefined ? [headers, own] : [headers, own, ...rateHeaders(rates)];
 }
 
