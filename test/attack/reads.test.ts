@@ -256,5 +256,17 @@ describe("an export that is under way", () => {
       while ((await body?.read())?.done === false);
     };
     await expect(readRest()).rejects.toThrow();
+    // That is no fault of the service.
+    expect(service.stderr()).not.toContain("internal_error");
+    if (kind !== "a key") return;
+    const { entries } = await reader.trpc.audit.list.query({ key: id });
+    expect(entries).toMatchObject([
+      {
+        endpoint: "GET /v1/audit/export",
+        status: 200,
+        errorCode: "revoked_api_key",
+        endReason: "refused",
+      },
+    ]);
   });
 });

@@ -96,7 +96,8 @@ async function sendChunks(
     return { failure: null, ending: ANSWERED };
   } catch (thrown) {
     if (request.signal.cause === "shutdown") return failedOutcome(stopping(), "shutdown");
-    return upstreamOutcome(reply.failureOf(thrown));
+    // The caller of a long answer may have lost the right to it.
+    return upstreamOutcome(thrown instanceof RefusedCaller ? thrown.failure : reply.failureOf(thrown));
   }
 }
 
