@@ -102,6 +102,37 @@ describe("a management operation", () => {
     expect(byToken).toMatchObject({ status: 401, body: { error: { code: "invalid_management_token" } } });
   });
 
+  it("refuses a key or token before it says what is wrong with the body", async () => {
+    const { key, keyUuid, token, accountId: id, trpc } = await newAccount();
+    const spare = await trpc.keys.create.mutate({ name: "spare" });
+    const { accounts } = operator.trpc.operator;
+    const wrong: readonly (readonly [status: number, request: RestRequest])[] = [
+      [400, { body: [] }],
+      [413, { body: { name: "x".repeat(20_000) } }],
+      [415, { body: {}, headers: { "content-type": "text/plain" } }],
+    ];
+    const answersTo = async (credential: string) => {
+      const sent = wrong.map(([, request]) => send("POST", "/v1/keys", { credential, ...request }));
+      return (await Promise.all(sent)).map(({ status, body }) => [status, body.error.code]);
+    };
+    const all = (status: number, code: string) => wrong.map(() => [status, code]);
+    for (const credential of [key, token]) {
+      expect((await answersTo(credential)).map(([status]) => status)).toEqual(
+        wrong.map(([status]) => status),
+      );
+    }
+    await trpc.keys.revoke.mutate({ id: keyUuid });
+    expect(await answersTo(key)).toEqual(all(401, "revoked_api_key"));
+    await accounts.suspend.mutate({ id, reason: "test" });
+    expect(await answersTo(key)).toEqual(all(401, "revoked_api_key"));
+    expect(await answersTo(spare.key)).toEqual(all(403, "account_suspended"));
+    expect(await answersTo(token)).toEqual(all(403, "account_suspended"));
+    await accounts.reinstate.mutate({ id });
+    const { tokens } = await trpc.tokens.list.query();
+    await trpc.tokens.revoke.mutate({ id: tokens[0]?.id ?? "" });
+    expect(await answersTo(token)).toEqual(all(401, "invalid_management_token"));
+  });
+
   it("refuses keys and tokens of a suspended account, and outside the account's IP rules", async () => {
     const { key, token, accountId: id, keyUuid } = await newAccount();
     const { accounts } = operator.trpc.operator;

@@ -11,7 +11,7 @@ import type { Services } from "./services.ts";
 
 /**
  * Runs a management operation. As for procedures, the body arrives within a time limit, and the credential is checked once it is
- * complete, so that a right that was withdrawn meanwhile counts no more.
+ * complete, so that a right that was withdrawn meanwhile counts no more. What is wrong with the body is reported after a refused credential.
  *
  * @throws {RefusedCaller | Failure} 400, 401, 403, 408, 413, 415, 429, or as the operation.
  */
@@ -23,7 +23,13 @@ export async function runManagement(
 ): Promise<Reply> {
   const { id, exchange, sourceIp, signal } = request;
   const identity = await authenticate(request, operation, services);
-  const body = operation.method === "GET" ? null : await receiveObject(request, operation, services);
+  const body =
+    operation.method === "GET"
+      ? null
+      : await receiveObject(request, operation, services).catch(async (thrown: unknown) => {
+          await authorize(request, identity, null, services);
+          throw thrown;
+        });
   return await operation.run({
     requestId: requestIdOf(id),
     credential: await authorizedCredential(request, identity, services),
