@@ -185,6 +185,18 @@ describe("a limit on tokens per minute", () => {
 });
 
 describe("a limit on tokens per minute, where no model is asked,", () => {
+  /** Asks for the number of tokens of some text, whose estimate is 400 tokens. */
+  function countTokens(key: string): Promise<Response> {
+    return fetch(`${service.baseUrl}/v1/messages/count_tokens`, {
+      method: "POST",
+      headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
+      body: JSON.stringify({
+        model: "sandbox/echo",
+        messages: [{ role: "user", content: "x".repeat(1_600) }],
+      }),
+    });
+  }
+
   /** How many tokens remain of 1,000 after requests with a key, which have estimates of hundreds of tokens each. */
   async function remainingAfter(send: (key: string) => Promise<Response>): Promise<number> {
     const { key } = await ownerOn("pro");
@@ -199,17 +211,18 @@ describe("a limit on tokens per minute, where no model is asked,", () => {
   }
 
   it("counts nothing for tokens that are counted", async () => {
-    const remaining = await remainingAfter((key) =>
-      fetch(`${service.baseUrl}/v1/messages/count_tokens`, {
-        method: "POST",
-        headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
-        body: JSON.stringify({
-          model: "sandbox/echo",
-          messages: [{ role: "user", content: "x".repeat(1_600) }],
-        }),
-      }),
-    );
-    expect(remaining).toBeGreaterThan(900);
+    expect(await remainingAfter(countTokens)).toBeGreaterThan(900);
+  });
+
+  it("does not keep tokens from being counted once it is reached", async () => {
+    const { key } = await ownerOn("pro");
+    // Text of short words has more tokens than its estimate, so that more than the limit is used.
+    const used = await chat(key, "a ".repeat(900));
+    expect((await used.json()).usage.total_tokens).toBeGreaterThan(1_000);
+    expect((await chat(key)).status).toBe(429);
+    const counted = await countTokens(key);
+    expect(counted.status).toBe(200);
+    expect(await counted.json()).toEqual({ input_tokens: expect.any(Number) });
   });
 
   it("counts nothing for an answer that is repeated", async () => {

@@ -151,7 +151,7 @@ export class Access {
    * Decides as {@link authorize}, and admits the request within the account's limits. Call it once, after the body has arrived, so that it misses no
    * change that was answered in the meantime.
    *
-   * @param tokens the estimate that counts against the account's limits.
+   * @param tokens the estimate that counts against the account's limits; 0 when the limit on tokens does not apply.
    * @throws {RefusedCaller} as {@link authorize}, and over a limit.
    * @throws {Failure} as {@link authorize}.
    */
@@ -165,7 +165,7 @@ export class Access {
         if (await this.#isCurrent(present)) throw new RefusedCaller(refusal, snapshot);
       } else {
         const { account } = snapshot;
-        const limits = this.#parts.limitsOf(account);
+        const limits = limitsFor(this.#parts.limitsOf(account), tokens);
         let outcome: AdmissionOutcome;
         try {
           const admitting = this.#parts.admissions.admit(account.id, account.version, limits, tokens);
@@ -271,6 +271,11 @@ export class Access {
 interface Decision {
   readonly refusal: Failure | null;
   readonly wouldRefuse: ErrorCode | null;
+}
+
+/** The limits that apply to a request with an estimate of tokens. */
+function limitsFor(limits: Limits, tokens: number): Limits {
+  return tokens === 0 ? { ...limits, tokensPerMinute: null } : limits;
 }
 
 function revoked(): Failure {

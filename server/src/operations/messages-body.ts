@@ -136,7 +136,7 @@ export function readMessages(body: JsonBody): MessagesInput {
 export function readCountTokens(body: JsonBody): ModelUse {
   const { model } = countTokensBody.read(body);
   requireContents(body.value);
-  return { model, maxTokens: 0, choices: 1, prompts: 1, images: 0, files: 0, isFree: true };
+  return { model, maxTokens: 0, choices: 1, prompts: 1, images: 0, files: 0 };
 }
 
 function requireContents({ messages }: JsonObject): void {

@@ -127,11 +127,11 @@ export function countTokens({ estimator, maxBodyBytes }: ModelOperationParts): M
     }),
     maxBodyBytes,
     outputTokenFields: [],
+    isFree: true,
     controlEvents: null,
     read: readCountTokens,
     run: async ({ body: asked, paid }) => {
       const { promptTokens } = await estimator.usageOfPrompt(promptTextOf(asked.value), new TextTally());
-      // Nothing was asked of the model, so that nothing counts against the limit on tokens.
       return jsonReply({ input_tokens: promptTokens }, { ...FREE_FACTS, model: paid.costBasis.model.id });
     },
   };

@@ -70,6 +70,11 @@ export interface ModelOperation<Input extends ModelUse> extends OperationBase {
   readonly outputTokenFields: readonly string[];
   /** The member of the body that says how many answers are asked for. Absent: each request has one. */
   readonly answersField?: string;
+  /**
+   * Whether no model is asked: a request costs nothing, whatever the model's prices, and the limit on tokens does not apply to it.
+   * Absent: it costs what it takes.
+   */
+  readonly isFree?: true;
   /** The control events of a replayed stream; `null` for operations without streams. */
   readonly controlEvents: ControlEvents | null;
   /** Checks the body alone. @throws {Failure} `invalid_request` naming the field. */
@@ -163,8 +168,6 @@ export interface ModelUse {
   readonly files: number;
   /** Bytes that the model reads besides the body: the stored items that the request refers to. Absent: 0. */
   readonly storedBytes?: number;
-  /** Whether the request costs nothing, whatever the model's prices: no upstream is called. Absent: it costs what it takes. */
-  readonly isFree?: true;
 }
 
 /** What an audit entry says about an answer. */

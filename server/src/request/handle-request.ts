@@ -106,7 +106,11 @@ async function runModel(
 ): Promise<Reply> {
   const input = operation.loadStored === undefined ? checked : await operation.loadStored(checked, accountId); // 400, 404, 413, 503
   if (input.storedBytes !== undefined) request.body?.addStored(input.storedBytes); // 429, 503
-  const costBasis = costBasisOf(model, input, bodyBytes);
+  const costBasis = costBasisOf(
+    operation.isFree === true ? { ...model, prices: null } : model,
+    input,
+    bodyBytes,
+  );
   const holding = holdCredit(request, accountId, costBasis, services); // 402, 503
   const paid = holding instanceof Promise ? await holding : holding;
   request.begun = recordBeginning(request, services); // leaves an entry even if the process dies

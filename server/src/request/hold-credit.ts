@@ -19,11 +19,10 @@ export function findModel(request: RequestContext, name: string, { catalog }: Se
 /** Gathers what the cost of a request with a body of this length is computed from. */
 export function costBasisOf(
   model: CatalogModel,
-  { maxTokens, choices, prompts, images, files, storedBytes = 0, isFree }: ModelUse,
+  { maxTokens, choices, prompts, images, files, storedBytes = 0 }: ModelUse,
   bodyBytes: number,
 ): CostBasis {
-  const pricedModel = isFree === true ? { ...model, prices: null } : model;
-  return { model: pricedModel, bytes: bodyBytes + storedBytes, maxTokens, choices, prompts, images, files };
+  return { model, bytes: bodyBytes + storedBytes, maxTokens, choices, prompts, images, files };
 }
 
 /**

@@ -29,7 +29,10 @@ const decoder = new TextDecoder("utf-8", { fatal: true });
 export interface ReceivedBody {
   /** As it was sent. */
   readonly bytes: Uint8Array;
-  /** Estimated tokens of prompt and answer; `null`: nothing was received, which does not count against the account's limits. */
+  /**
+   * Estimated tokens of prompt and answer; 0: no model is asked for any; `null`: nothing was received, which does not count against
+   * the account's limits.
+   */
   readonly tokens: number | null;
   /**
    * The body as a JSON object.
@@ -48,7 +51,7 @@ export interface ReceivedBody {
  */
 export async function receiveBody(
   request: RequestContext,
-  operation: Pick<ModelOperation<ModelUse>, "maxBodyBytes" | "outputTokenFields" | "answersField">,
+  operation: Pick<ModelOperation<ModelUse>, "maxBodyBytes" | "outputTokenFields" | "answersField" | "isFree">,
   services: Services,
 ): Promise<ReceivedBody> {
   const { caller } = request;
@@ -67,7 +70,8 @@ export async function receiveBody(
     if (turn !== null) await turn;
     const text = decode(bytes);
     const scanned = scan(text);
-    const tokens = tokensOfBytes(bytes.length) + maxOutputTokens(text, scanned, operation);
+    const tokens =
+      operation.isFree === true ? 0 : tokensOfBytes(bytes.length) + maxOutputTokens(text, scanned, operation);
     return { bytes, tokens, parse: () => parse(text, scanned) };
   } catch (thrown) {
     if (!(thrown instanceof Failure)) throw thrown;
