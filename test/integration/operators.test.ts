@@ -142,6 +142,37 @@ describe("IP rules", () => {
     ]);
   });
 
+  it("in report mode also mark requests and calls that a limit refuses", async () => {
+    const owner = await signUpEnterprise(service.baseUrl, operator);
+    const { accountId: id } = owner;
+    const { key } = await owner.trpc.keys.create.mutate({ name: "watched" });
+    const { accounts } = operator.trpc.operator;
+    await accounts.setIpRules.mutate({ id, rules: { mode: "report", networks: ["192.0.2.0/24"] } });
+    await accounts.setLimits.mutate({ id, limits: { requestsPerMinute: 1 } });
+    const authorization = `Bearer ${key}`;
+    const chat = async () => {
+      const { status } = await fetch(`${service.baseUrl}/v1/chat/completions`, {
+        method: "POST",
+        headers: { authorization, "content-type": "application/json" },
+        body: JSON.stringify({ model: "sandbox/echo", messages: [{ role: "user", content: "hi" }] }),
+      });
+      return status;
+    };
+    expect([await chat(), await chat()]).toEqual([200, 429]);
+    const calls = Array.from({ length: 20 }, () => "account.get").join(",");
+    const batch = async () =>
+      (await fetch(`${service.baseUrl}/trpc/${calls}?batch=1&input={}`, { headers: { authorization } }))
+        .status;
+    for (let sent = 0; (await batch()) !== 429; sent++) expect(sent).toBeLessThan(200);
+    const { entries } = await owner.trpc.audit.list.query({ limit: 1_000 });
+    const limited = entries.filter(({ status }) => status === 429);
+    expect(limited.map(({ endpoint }) => endpoint.split(/[?,]/)[0])).toEqual([
+      "GET /trpc/account.get",
+      "POST /v1/chat/completions",
+    ]);
+    expect(new Set(entries.map(({ wouldRefuse }) => wouldRefuse))).toEqual(new Set(["ip_blocked"]));
+  });
+
   it("apply to management tokens, and never to sessions", async () => {
     const owner = await signUpEnterprise(service.baseUrl, operator);
     const { token } = await owner.trpc.tokens.create.mutate({ name: "script" });

@@ -36,11 +36,14 @@ export class RefusedCaller extends Error {
   override readonly name = "RefusedCaller";
   readonly failure: Failure;
   readonly snapshot: KeySnapshot;
+  /** As {@link Permission.wouldRefuse}, of a request that was refused for a limit. */
+  readonly wouldRefuse: ErrorCode | null;
 
-  constructor(failure: Failure, snapshot: KeySnapshot) {
+  constructor(failure: Failure, snapshot: KeySnapshot, wouldRefuse: ErrorCode | null = null) {
     super(failure.message);
     this.failure = failure;
     this.snapshot = snapshot;
+    this.wouldRefuse = wouldRefuse;
   }
 }
 
@@ -173,7 +176,8 @@ export class Access {
         } catch (error) {
           rethrowUnavailable(error);
         }
-        if (outcome.kind === "limited") throw new RefusedCaller(limited(outcome, limits), snapshot);
+        if (outcome.kind === "limited")
+          throw new RefusedCaller(limited(outcome, limits), snapshot, wouldRefuse);
         if (outcome.kind === "admitted") {
           if (invalidations === this.#invalidations)
             return { snapshot, wouldRefuse, admitted: outcome.request };

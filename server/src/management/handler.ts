@@ -210,7 +210,8 @@ async function authenticatedCall(
   } catch (thrown) {
     // A request with a known key is logged, however it ends.
     if (caller.kind !== "key" || !(thrown instanceof Failure)) throw thrown;
-    throw new RefusedCaller(thrown, caller.permission.snapshot);
+    const { snapshot, wouldRefuse } = caller.permission;
+    throw new RefusedCaller(thrown, snapshot, wouldRefuse);
   }
   requireFewCalls(parts.router, names);
   return { caller, complete };
@@ -225,11 +226,13 @@ function mayBeLong(request: Request): boolean {
 
 /** Returns the failure to answer. A refusal with a known key is recorded first; if that fails, this failure is answered. */
 async function failureToAnswer(parts: RpcParts, incoming: Incoming, thrown: unknown): Promise<Failure> {
-  const failure = thrown instanceof RefusedCaller ? thrown.failure : toFailure(thrown);
-  const snapshot = thrown instanceof RefusedCaller ? thrown.snapshot : await keyOf(parts, incoming);
+  const refused = thrown instanceof RefusedCaller ? thrown : null;
+  const failure = refused?.failure ?? toFailure(thrown);
+  const snapshot = refused?.snapshot ?? (await keyOf(parts, incoming));
   if (snapshot === null) return failure;
   try {
-    const outcome = { status: failure.status, errorCode: failure.code, wouldRefuse: null };
+    const wouldRefuse = refused?.wouldRefuse ?? null;
+    const outcome = { status: failure.status, errorCode: failure.code, wouldRefuse };
     await recordKeyUse(parts, incoming, snapshot, outcome);
     return failure;
   } catch (unrecorded) {

@@ -1,5 +1,5 @@
 import { validate } from "uuid";
-import type { KeyCaller, Permission } from "../access/access.ts";
+import { type KeyCaller, type Permission, RefusedCaller } from "../access/access.ts";
 import { readManagementToken } from "../access/bearer.ts";
 import { eventOfRefusedKey } from "../access/refused-key.ts";
 import type { AccountId } from "../contract/account.ts";
@@ -85,12 +85,18 @@ export async function admit(
   const { exchange, sourceIp } = request;
   const { access, sessions } = services;
   if (identity.kind === "session-as-key") await sessions.accountOf(exchange, sourceIp);
-  return proceed(request, await access.admit(identity.caller, sourceIp, tokens));
+  try {
+    return proceed(request, await access.admit(identity.caller, sourceIp, tokens));
+  } catch (thrown) {
+    if (thrown instanceof RefusedCaller) request.wouldRefuse = thrown.wouldRefuse;
+    throw thrown;
+  }
 }
 
 /** Notes the permission in the context. Returns the account that the request acts for. */
 function proceed(request: RequestContext, permission: Permission): AccountId {
   request.permission = permission;
+  request.wouldRefuse = permission.wouldRefuse;
   request.body?.admit();
   return permission.snapshot.account.id;
 }

@@ -95,7 +95,7 @@ function entryOf(
     latencyMs: Math.round(monotonicMs() - request.startedMs),
     timeToFirstTokenMs: facts.timeToFirstTokenMs,
     sourceIp: request.sourceIp,
-    wouldRefuse: request.permission?.wouldRefuse ?? null,
+    wouldRefuse: request.wouldRefuse,
     cacheWriteTokens: partOf(usage, usage?.cacheWriteTokens),
     cacheWrite1hTokens: partOf(usage, usage?.cacheWrite1hTokens),
     reasoningTokens: partOf(usage, usage?.reasoningTokens),

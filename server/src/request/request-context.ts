@@ -5,6 +5,7 @@ import type { IncomingBody } from "../admission/incoming-body.ts";
 import type { EntryId } from "../contract/entry.ts";
 import type { Hold } from "../credits/allowance.ts";
 import type { CostBasis } from "../credits/request-cost.ts";
+import type { ErrorCode } from "../errors/failure.ts";
 import { RequestAbort } from "../errors/request-signal.ts";
 import type { Claim } from "../idempotency/idempotency.ts";
 import type { AppendedLine } from "../journal/journal-write.ts";
@@ -30,6 +31,8 @@ export class RequestContext implements InFlightItem {
   caller: KeyCaller | null = null;
   /** Proof that the caller was authorized and admitted; `null` before. Its slot is freed when the request ends. */
   permission: Permission | null = null;
+  /** The code with which a rule in report mode would have refused the request, also if a limit has refused it. */
+  wouldRefuse: ErrorCode | null = null;
   /** The body of a request with a key. Its bytes stay reserved until the request has ended, in part while its answer is streamed. */
   body: IncomingBody | null = null;
   /** The bytes of its answer, reserved until the request has ended; `null` before it is sent to a model. */
