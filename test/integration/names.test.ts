@@ -48,6 +48,30 @@ describe("a name with zero-width joiners or non-joiners", () => {
   });
 });
 
+describe("a name with characters that fonts do not show", () => {
+  it.each([
+    ["Hangul fillers", "\u3164"],
+    ["a half-width Hangul filler", "\uffa0"],
+    ["blank Braille patterns", "\u2800\u2800"],
+    ["a grapheme joiner", "prod\u034f"],
+    ["a selector of a variant that the letter does not have", "prod\ufe0f"],
+    ["a selector of a variant that the digit does not have", "prod 2\ufe0f"],
+    ["a selector alone", "\u{e0100}"],
+  ])("is refused: %s", async (_, name) => {
+    expect((await refusalOf(owner.trpc.keys.create.mutate({ name }))).code).toBe("invalid_request");
+  });
+
+  it.each([
+    ["an emoji", "\u2764\ufe0f prod"],
+    ["a keycap", "prod 2\ufe0f\u20e3"],
+    ["a variant of a Chinese character", "\u845b\u{e0100}"],
+    ["a variant of a Mongolian letter", "\u1820\u180b"],
+    ["a Braille pattern with dots", "\u2801"],
+  ])("is kept as it is where they change what is shown: %s", async (_, name) => {
+    expect((await owner.trpc.keys.create.mutate({ name })).name).toBe(name);
+  });
+});
+
 describe("the name of an account", () => {
   it("may have the joiners that its script needs, and no others", async () => {
     const { trpc } = visit(service.baseUrl);

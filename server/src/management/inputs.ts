@@ -4,6 +4,16 @@ import { holdsSecret } from "../secrets/redact.ts";
 import { joinersAreNeeded } from "./joiners.ts";
 
 const UNREADABLE = "must not contain control or invisible characters";
+/** Emoji, keycaps, and Chinese and Mongolian letters have variants, which a selector behind them chooses. */
+const VARIED = "\\p{Extended_Pictographic}|[0-9#*](?=\\ufe0f\\u20e3)|\\p{Script=Han}|\\p{Script=Mongolian}";
+/** Characters that fonts do not show, such as fillers, blanks and selectors of variants that do not exist, in whichever class Unicode has them. */
+const UNSEEN = new RegExp(
+  [
+    "(?![\\u200c\\u200d\\p{Variation_Selector}])[\\p{Default_Ignorable_Code_Point}\\u2800]",
+    `(?<!${VARIED})\\p{Variation_Selector}`,
+  ].join("|"),
+  "u",
+);
 
 /**
  * Text by people that lists and logs show. It must not contain characters that break or disguise a line, or a key that was
@@ -20,6 +30,7 @@ export const singleLine = (max: number) =>
     .max(max, { error: `must have at most ${max} characters`, abort: true })
     .regex(/^(?:[^\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]|[\u200c\u200d])*$/u, UNREADABLE)
     .refine(joinersAreNeeded, UNREADABLE)
+    .refine((text) => !UNSEEN.test(text), UNREADABLE)
     .refine((text) => !holdsSecret(text), "must not contain an API key or a management token");
 
 /** A name for people: 1 to 64 characters. */
