@@ -88,6 +88,20 @@ describe("the name of an account", () => {
   });
 });
 
+describe("a search for a name", () => {
+  it("finds it however the letters of both are put together", async () => {
+    const name = "cl\u00e9 Zu\u0308rich";
+    await owner.trpc.keys.create.mutate({ name });
+    for (const search of ["Cl\u00e9", "cle\u0301 z\u00fc", "ZU\u0308RICH"]) {
+      const { keys } = await owner.trpc.keys.list.query({ search });
+      expect(
+        keys.map((key) => key.name),
+        search,
+      ).toEqual([name.normalize()]);
+    }
+  });
+});
+
 describe("a text that is too long", () => {
   it("is refused before its letters are looked at, which would take minutes", () => {
     const text = `\u0628${"\u064b".repeat(200_000)}\u200c`;

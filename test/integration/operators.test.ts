@@ -214,7 +214,7 @@ describe("IP rules", () => {
 
 describe("an operator", () => {
   it("finds accounts by name, user and ID, in pages", async () => {
-    const name = `Find ${crypto.randomUUID()}`;
+    const name = `Fi\u00f1d ${crypto.randomUUID()}`;
     const emails: string[] = [];
     for (let number = 0; number < 5; number++) {
       const visitor = visit(service.baseUrl);
@@ -240,6 +240,7 @@ describe("an operator", () => {
     expect(byUser?.users[0]?.email).toBe(email);
     expect((await list.query({ search: byUser?.id ?? "" })).accounts).toHaveLength(1);
     expect((await list.query({ search: "%" })).accounts).toEqual([]);
+    expect((await list.query({ search: name.normalize("NFD") })).accounts).toHaveLength(5);
   });
 
   it("finds an account by the last four characters of its key, in this case only, and by no other part", async () => {

@@ -36,6 +36,8 @@ export const keysPage = {
   limit: wholeNumber(1, MAX_PAGE).describe(LIMIT).default(MAX_PAGE),
   search: z
     .string()
+    // As names are, so that a text is found however its letters are put together.
+    .normalize()
     .trim()
     .min(1, "must not be empty")
     .max(MAX_SEARCH_LENGTH, `must have at most ${MAX_SEARCH_LENGTH} characters`)

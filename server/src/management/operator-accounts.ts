@@ -19,7 +19,7 @@ export const accountId = idOf<AccountId>();
 /** The reason, for the audit trail: 1 to 500 characters. */
 export const reason = singleLine(500);
 /** The beginning of a name or of a user's e-mail address, an id, or the last four characters of a key: up to 254 characters. Default: all accounts. */
-const searchText = z.string().max(254).regex(RECORDABLE, RECORDABLE_ERROR).default("");
+const searchText = z.string().normalize().max(254).regex(RECORDABLE, RECORDABLE_ERROR).default("");
 const MAX_NETWORKS = 1_000;
 /** Enough for the maximum number of networks, each with up to 64 characters. */
 const MAX_RULES_BYTES = 128 * 1024;
