@@ -115,6 +115,21 @@ describe("creating a key again with the same idempotency key", () => {
     expect(await refusalOf(other)).toEqual({ status: 422, code: "idempotency_key_reused" });
   });
 
+  it("is told that the first successor was revoked, whichever name a successor would get now", async () => {
+    const owner = await signUp(service.baseUrl);
+    const { id } = await owner.trpc.keys.create.mutate({ name: "production" });
+    const call = { id, idempotencyKey: crypto.randomUUID() };
+    const first = await owner.trpc.keys.rotate.mutate(call);
+    expect(first.name).toBe("production 2");
+    await owner.trpc.keys.revoke.mutate({ id: first.id });
+    await owner.trpc.keys.create.mutate({ name: first.name });
+    const told = `"production 2" (…${first.keyId}), which has been used or revoked since`;
+    await expect(owner.trpc.keys.rotate.mutate(call)).rejects.toThrow(told);
+    await owner.trpc.keys.rotate.mutate({ id, name: "chosen" });
+    await expect(owner.trpc.keys.rotate.mutate(call)).rejects.toThrow(told);
+    expect((await refusalOf(owner.trpc.keys.rotate.mutate(call))).code).toBe("conflict");
+  });
+
   it("makes one key when all calls arrive concurrently", async () => {
     const owner = await signUp(service.baseUrl);
     const call = { name: "production", idempotencyKey: crypto.randomUUID() };
@@ -232,6 +247,17 @@ describe("a key rotation", () => {
     expect(names).toEqual([2, 3, 4].map((number) => `${"x".repeat(62)} ${number}`));
     const named = await owner.trpc.keys.rotate.mutate({ id, name: "chosen" });
     expect(named.name).toBe("chosen");
+  });
+
+  it("gives successors of several keys different names when all are rotated concurrently", async () => {
+    const owner = await signUp(service.baseUrl);
+    const names = ["production", ...[2, 3, 4, 5, 6].map((number) => `production ${number}`)];
+    const keys = await Promise.all(names.map((name) => owner.trpc.keys.create.mutate({ name })));
+    const successors = await Promise.all(keys.map(({ id }) => owner.trpc.keys.rotate.mutate({ id })));
+    expect(successors.map(({ replaces }) => replaces)).toEqual(keys.map(({ id }) => id));
+    expect(successors.map(({ name }) => name).sort()).toEqual(
+      [7, 8, 9, 10, 11, 12].map((number) => `production ${number}`).sort(),
+    );
   });
 
   it("makes one successor, however often it is called", async () => {

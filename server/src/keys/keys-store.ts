@@ -32,6 +32,7 @@ import {
   noSuchKey,
   type StoredKey,
 } from "./keys.ts";
+import { prefixOfSuccessors, successorName } from "./successor-name.ts";
 
 type ListedRow = Key & KeyUsage & SuccessorRow;
 
@@ -86,16 +87,20 @@ export class PostgresKeys implements KeyLookup {
         if (account.state === "suspended") throw suspended();
         const reissued = await reissue(transaction, key, by);
         if (reissued !== null) return reissued;
-        const isExempt =
-          key.rotation !== null && (await requireReplaceable(transaction, key, key.rotation.replaces));
+        const old =
+          key.rotation === null ? null : await findReplaceable(transaction, key, key.rotation.replaces);
         const limit = ACTIVE_KEY_LIMITS[account.plan];
-        if (!isExempt && limit !== null) await requireRoom(transaction, key, limit);
-        return { key: await insertKey(transaction, key, by), reissuedAt: null };
+        if (old?.mayExceedLimit !== true && limit !== null) await requireRoom(transaction, key, limit);
+        const name = key.name ?? (await findSuccessorName(transaction, key.accountId, old?.name ?? ""));
+        return { key: await insertKey(transaction, { ...key, name }, by), reissuedAt: null };
       });
     } catch (error) {
       if (violatesUnique(error, "keys_key_id_unique")) return null;
       if (!violatesUnique(error, "keys_active_name_unique")) throw error;
-      const message = `An active key is named "${key.name}". Choose another name.`;
+      const message =
+        key.name === null
+          ? "The account has too many keys of this name to number the successor. Choose a name for it."
+          : `An active key is named "${key.name}". Choose another name.`;
       throw new Failure("conflict", message, { param: "name" });
     }
   }
@@ -166,24 +171,6 @@ export class PostgresKeys implements KeyLookup {
              ) as "areUsed"
       from keys where account_id = ${accountId}`;
     return row ?? { active: 0, revoked: 0, areUsed: false };
-  }
-
-  /** The newest key that was created to replace a key. */
-  async findSuccessor(accountId: AccountId, id: KeyUuid): Promise<Pick<Key, "name" | "state"> | null> {
-    // Uses keys_by_replaced.
-    const [found] = await this.#database<Pick<Key, "name" | "state">[]>`
-      select name, state from keys where replaces = ${id} and account_id = ${accountId} order by id desc limit 1`;
-    return found ?? null;
-  }
-
-  /** Returns names of active keys with this prefix, at most some thousands. */
-  async listActiveNames(accountId: AccountId, prefix: string): Promise<readonly string[]> {
-    // Uses keys_active_name_unique, by account.
-    const rows = await this.#database<{ name: string }[]>`
-      select name from keys
-      where account_id = ${accountId} and state = 'active' and starts_with(name, ${prefix})
-      limit ${MAX_NAMES}`;
-    return rows.map(({ name }) => name);
   }
 
   /** Raises the version. Revoking a revoked key changes nothing. @returns `null` when the account has no such key. */
@@ -265,7 +252,8 @@ async function reissue(transaction: Transaction, key: NewKey, by: Actor): Promis
   }
   const asked = key.rotation ?? { replaces: null, idleAfterSeconds: null };
   const isSameRotation = earlier.replaces === asked.replaces && idleAfterSeconds === asked.idleAfterSeconds;
-  if (earlier.name !== key.name || !isSameRotation) {
+  // A call without a name does not ask for another one.
+  if ((key.name !== null && earlier.name !== key.name) || !isSameRotation) {
     const message =
       "This idempotency key was used for a different call. Use a new one for every key that you create.";
     throw new Failure("idempotency_key_reused", message, { param: "idempotencyKey" });
@@ -295,19 +283,21 @@ async function reissue(transaction: Transaction, key: NewKey, by: Actor): Promis
 }
 
 /**
- * Requires that a key can get a successor.
+ * Finds the key that is to get a successor.
  *
- * @returns whether the successor may exceed the plan's number of active keys. The successor of a key that replaces an active one itself
- *   may not: one rotation after the other would make any number of keys.
+ * @returns `mayExceedLimit`: whether the successor may exceed the plan's number of active keys. The successor of a key that replaces an active one
+ *   itself may not: one rotation after the other would make any number of keys.
  * @throws {Failure} `not_found`; `conflict` when the key is revoked or has a successor.
  */
-async function requireReplaceable(
+async function findReplaceable(
   transaction: Transaction,
   { accountId }: NewKey,
   replaced: KeyUuid,
-): Promise<boolean> {
-  const [old] = await transaction<{ state: KeyState; successor: string | null; replacesActive: boolean }[]>`
-    select state, (
+): Promise<{ readonly name: string; readonly mayExceedLimit: boolean }> {
+  const [old] = await transaction<
+    { name: string; state: KeyState; successor: string | null; replacesActive: boolean }[]
+  >`
+    select name, state, (
       select name from keys next where next.replaces = keys.id and next.state = 'active' limit 1
     ) as successor, exists (
       select from keys before where before.id = keys.replaces and before.state = 'active'
@@ -318,12 +308,33 @@ async function requireReplaceable(
     const message = "The key is revoked and cannot be rotated. Create a new key.";
     throw new Failure("conflict", message, { param: "id" });
   }
-  if (old.successor === null) return !old.replacesActive;
+  if (old.successor === null) return { name: old.name, mayExceedLimit: !old.replacesActive };
   const message = `The key already has a successor, "${old.successor}". To create another one, revoke that successor first.`;
   throw new Failure("conflict", message, { param: "id" });
 }
 
-async function insertKey(transaction: Transaction, key: NewKey, by: Actor): Promise<Key> {
+/** Finds a name for the successor of a key with a name. No other key takes it meanwhile, as the transaction has locked the account. */
+async function findSuccessorName(
+  transaction: Transaction,
+  accountId: AccountId,
+  name: string,
+): Promise<string> {
+  // Uses keys_active_name_unique, by account.
+  const taken = await transaction<{ name: string }[]>`
+    select name from keys
+    where account_id = ${accountId} and state = 'active' and starts_with(name, ${prefixOfSuccessors(name)})
+    limit ${MAX_NAMES}`;
+  return successorName(
+    name,
+    taken.map((key) => key.name),
+  );
+}
+
+async function insertKey(
+  transaction: Transaction,
+  key: NewKey & { readonly name: string },
+  by: Actor,
+): Promise<Key> {
   const [created] = await transaction<Key[]>`
     insert into keys
       (id, account_id, name, key_id, digest, created_at, issued_at, idempotency_digest, replaces, quiet_after_s)

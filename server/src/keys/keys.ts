@@ -10,7 +10,6 @@ import { Failure } from "../errors/failure.ts";
 import { digestOf } from "../secrets/digest.ts";
 import { type KeyMint, keyIdOf } from "./key-string.ts";
 import type { PostgresKeys } from "./keys-store.ts";
-import { prefixOfSuccessors, successorName } from "./successor-name.ts";
 
 /** What {@link Keys} asks of the store of keys. */
 export type KeyStore = Omit<PostgresKeys, keyof KeyLookup>;
@@ -43,7 +42,8 @@ export interface KeyPosition {
 export interface NewKey {
   readonly id: KeyUuid;
   readonly accountId: AccountId;
-  readonly name: string;
+  /** `null`: the name of the key that it replaces, with a number. */
+  readonly name: string | null;
   readonly keyId: string;
   readonly digest: Uint8Array;
   readonly createdAt: Date;
@@ -88,11 +88,8 @@ export interface RotateRequest {
 }
 
 /** A key that is to be created, alone or as the successor of another. */
-interface CreateRequest {
-  /** Finds the key's name, again for each attempt. */
-  readonly nameFor: () => Promise<string>;
+interface CreateRequest extends Pick<NewKey, "name" | "rotation"> {
   readonly idempotencyKey: string | null;
-  readonly rotation: NewKey["rotation"];
 }
 
 export interface KeysParts {
@@ -122,7 +119,7 @@ export class Keys {
    *   limit; `account_suspended`.
    */
   create(by: Actor, accountId: AccountId, name: string, idempotencyKey: string | null): Promise<CreatedKey> {
-    return this.#create(by, accountId, { nameFor: async () => name, idempotencyKey, rotation: null });
+    return this.#create(by, accountId, { name, idempotencyKey, rotation: null });
   }
 
   /**
@@ -132,17 +129,8 @@ export class Keys {
    * @throws {Failure} as {@link create} does; `not_found`; `conflict` when the key is revoked or has a successor.
    */
   rotate(by: Actor, accountId: AccountId, request: RotateRequest): Promise<CreatedKey> {
-    const nameFor = async () => {
-      if (request.name !== null) return request.name;
-      const { store, now } = this.#parts;
-      const [old = noSuchKey()] = await store.findKeys(accountId, [request.id], now());
-      const earlier = await store.findSuccessor(accountId, request.id);
-      // A repeated call must ask for the same: the name that it was given the first time.
-      if (request.idempotencyKey !== null && earlier?.state === "active") return earlier.name;
-      return successorName(old.name, await store.listActiveNames(accountId, prefixOfSuccessors(old.name)));
-    };
-    const { id: replaces, idleAfterSeconds, idempotencyKey } = request;
-    return this.#create(by, accountId, { nameFor, idempotencyKey, rotation: { replaces, idleAfterSeconds } });
+    const { id: replaces, name, idleAfterSeconds, idempotencyKey } = request;
+    return this.#create(by, accountId, { name, idempotencyKey, rotation: { replaces, idleAfterSeconds } });
   }
 
   /** Returns a page of keys with their usage, including all requests that this node has answered. */
@@ -215,10 +203,9 @@ export class Keys {
   async #create(
     by: Actor,
     accountId: AccountId,
-    { nameFor, idempotencyKey, rotation }: CreateRequest,
+    { name, idempotencyKey, rotation }: CreateRequest,
   ): Promise<CreatedKey> {
     for (;;) {
-      const name = await nameFor();
       const keyString = this.#parts.mint.mint();
       const fresh: NewKey = {
         id: uuidv7() as KeyUuid,
@@ -236,7 +223,7 @@ export class Keys {
       const { key, reissuedAt } = stored;
       if (reissuedAt !== null) await this.#parts.publisher.publish(accountId, reissuedAt);
       const { id, keyId, createdAt, replaces } = key;
-      return { id, name, keyId, key: keyString, state: "active", createdAt, replaces };
+      return { id, name: key.name, keyId, key: keyString, state: "active", createdAt, replaces };
     }
   }
 }

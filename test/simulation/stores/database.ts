@@ -103,8 +103,6 @@ export class SimulatedDatabase {
       listKeys: () => notSimulated(),
       findKeys: () => notSimulated(),
       countKeys: () => notSimulated(),
-      findSuccessor: () => notSimulated(),
-      listActiveNames: () => notSimulated(),
       listAddresses: () => notSimulated(),
       revokeKey: (account, id, _, now) => link.call("revokeKey", () => this.keys.revoke(account, id, now)),
     };
