@@ -112,6 +112,29 @@ describe("a revoked key", () => {
   });
 });
 
+describe("a request that is being answered", () => {
+  it("is completed when its key is revoked, and the next one is refused", async () => {
+    const { trpc, key: revoked, id } = await signUpWithKey(service.baseUrl);
+    const answers = [true, false].map((stream) =>
+      fetch(`${service.baseUrl}/v1/chat/completions`, {
+        method: "POST",
+        headers: { authorization: `Bearer ${revoked}`, "content-type": "application/json" },
+        body: JSON.stringify({
+          model: "sandbox/echo",
+          stream,
+          messages: [{ role: "user", content: "sandbox:delay 3000" }],
+        }),
+      }).then(async (response) => ({ status: response.status, text: await response.text() })),
+    );
+    await expect.poll(async () => (await trpc.account.limits.query()).used.concurrent).toBe(answers.length);
+    await trpc.keys.revoke.mutate({ id });
+    expect((await answerTo([`authorization: Bearer ${revoked}`])).status).toBe(401);
+    const [stream, whole] = await Promise.all(answers);
+    expect(stream).toMatchObject({ status: 200, text: expect.stringContaining("data: [DONE]") });
+    expect(whole?.status).toBe(200);
+  });
+});
+
 describe("an Authorization header that is not exactly `Bearer sk-…`", () => {
   it("is accepted in its exact form, as the control case", async () => {
     expect((await answerTo([`authorization: Bearer ${key}`])).status).toBe(200);

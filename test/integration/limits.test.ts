@@ -173,6 +173,14 @@ describe("a limit on tokens per minute", () => {
     expect((await third.json()).error.message).toContain("tokens per minute");
   });
 
+  it("admits a request that is estimated to take more than all of it only if nothing was used", async () => {
+    const { key } = await ownerOn("pro");
+    const large = await chat(key, "hi", { max_tokens: 5_000 });
+    await large.arrayBuffer();
+    expect([large.status, large.headers.get("x-ratelimit-remaining-tokens")]).toEqual([200, "0"]);
+    expect((await chat(key, "hi", { max_tokens: 5_000 })).status).toBe(429);
+  });
+
   it("counts the maximum of each of several answers", async () => {
     const { key } = await ownerOn("pro");
     const response = await chat(key, "hi", { max_tokens: 100, n: 8 });

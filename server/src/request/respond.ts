@@ -241,7 +241,7 @@ function send(
   }
 }
 
-/** Adds the request's id, also by the name that Anthropic's clients read, and the state of the account's rate limits. */
+/** Adds the request's id and the state of the account's rate limits. */
 function withRequestHeaders(
   { id, permission, exchange }: RequestContext,
   headers: ResponseHeaders,

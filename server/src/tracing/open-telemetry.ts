@@ -40,9 +40,10 @@ export interface Tracing {
 }
 
 /**
- * Sends a span for each request with a known key by OTLP over HTTP, following OpenTelemetry's conventions for HTTP servers and
- * generative AI. The exporter's own variables set the endpoint (`OTEL_EXPORTER_OTLP_ENDPOINT`), and those of the resource (`OTEL_SERVICE_NAME`,
- * `OTEL_RESOURCE_ATTRIBUTES`) win over the attributes given here. Spans contain neither prompts nor answers.
+ * Sends a span for each request with a known key, except for calls of procedures, by OTLP over HTTP, following OpenTelemetry's
+ * conventions for HTTP servers and generative AI. The exporter's own variables set the endpoint (`OTEL_EXPORTER_OTLP_ENDPOINT`), and those
+ * of the resource (`OTEL_SERVICE_NAME`, `OTEL_RESOURCE_ATTRIBUTES`) win over the attributes given here. Spans contain neither prompts nor
+ * answers.
  */
 export function openTelemetry(options: OpenTelemetryOptions): Tracing {
   const { serviceName, serviceVersion, instanceId, otlpHeaders, onChange } = options;
