@@ -14,6 +14,9 @@ const MAX_DRAINED_BYTES = 64 * 1024 * 1024;
 const NO_VALUES: readonly string[] = [];
 const FAILURE = Symbol("why a body can't be read");
 
+const REFUSED = Symbol("the last request of a connection that was answered before its body had arrived");
+
+type ClosedSocket = Socket & { [REFUSED]?: { readonly request: IncomingMessage; readonly isShort: boolean } };
 type FailedRequest = IncomingMessage & { [FAILURE]?: Failure };
 
 /**
@@ -165,15 +168,20 @@ export class NodeExchange implements Exchange {
  * @param isShort Whether the client may send the rest. Otherwise it sees at once that the connection ends.
  */
 function closeAfterBody(request: IncomingMessage, isShort: boolean): void {
-  const { socket } = request;
+  const socket: ClosedSocket = request.socket;
+  const isFirst = socket[REFUSED] === undefined;
+  socket[REFUSED] = { request, isShort };
+  // One function for all requests of the connection: one around the other they would keep every request, and overflow the stack.
+  if (!isFirst) return;
   const close = socket.destroySoon.bind(socket);
   socket.destroySoon = () => {
-    if (request.complete) {
+    const last = socket[REFUSED];
+    if (last === undefined || last.request.complete) {
       close();
       return;
     }
-    if (!isShort) socket.end();
-    request.once("end", close).resume();
+    if (!last.isShort) socket.end();
+    last.request.once("end", close).resume();
   };
 }
 
