@@ -59,6 +59,8 @@ export function bodySchema<Shape extends z.ZodRawShape>(shape: Shape, options: B
     z.safeParse(field, undefined).success ? [] : [name],
   );
   const reliedOn = new Set([...fields.keys(), ...refused.map(([name]) => name)]);
+  // Each character that folds to one of ASCII takes two units at most, so a longer name folds to none of these.
+  const maxFolded = 2 * Math.max(...[...reliedOn, ...ROUTING_FIELDS].map(({ length }) => length));
 
   const isValid = (body: JsonObject): boolean => {
     if (!required.every((name) => name in body)) return false;
@@ -75,7 +77,7 @@ export function bodySchema<Shape extends z.ZodRawShape>(shape: Shape, options: B
     schema,
     /** @throws {Failure} `invalid_request` naming the field that is not valid, stands twice, or says where the request is to go. */
     read(body: JsonBody): z.output<typeof schema> {
-      requirePlainFields(body, reliedOn);
+      requirePlainFields(body, reliedOn, maxFolded);
       const { value } = body;
       for (const [name, reason] of refused) {
         if (value[name] !== undefined && value[name] !== null) throw invalid(name, reason);
@@ -90,7 +92,8 @@ export function bodySchema<Shape extends z.ZodRawShape>(shape: Shape, options: B
   };
 }
 
-function requirePlainFields(body: JsonBody, reliedOn: ReadonlySet<string>): void {
+/** @param maxFolded The maximum length of a name that may stand for one of `reliedOn`. */
+function requirePlainFields(body: JsonBody, reliedOn: ReadonlySet<string>, maxFolded: number): void {
   const doubled = body.doubledName;
   if (doubled !== null) {
     throw new Failure("invalid_request", "The body has this field twice. Send it once.", {
@@ -98,7 +101,9 @@ function requirePlainFields(body: JsonBody, reliedOn: ReadonlySet<string>): void
     });
   }
   for (const name of Object.keys(body.value)) {
-    const folded = PLAIN_NAME.test(name) ? name : name.normalize("NFKC").toLowerCase();
+    // To normalize combining characters takes the square of their number.
+    const isPlain = name.length > maxFolded || PLAIN_NAME.test(name);
+    const folded = isPlain ? name : name.normalize("NFKC").toLowerCase();
     // Case-insensitive servers would take the field for the one that is checked and charged.
     if (folded !== name && (reliedOn.has(folded) || ROUTING_FIELDS.has(folded))) {
       throw new Failure("invalid_request", `Fields are written in lower case: ${folded}.`, { param: folded });
