@@ -14,24 +14,32 @@ const UNSEEN = new RegExp(
   ].join("|"),
   "u",
 );
+/** Of the characters that {@link String.normalize} puts together to one: a Greek letter and three marks. */
+const MAX_PARTS = 4;
 
 /**
  * Text by people that lists and logs show. It must not contain characters that break or disguise a line, or a key that was
  * pasted into the wrong field.
  */
-export const singleLine = (max: number) =>
-  z
-    .string()
-    // Two names that look the same must not differ by how their letters are put together.
-    .normalize()
-    .trim()
-    .min(1, "must not be empty")
-    // The checks below take long for a long text.
-    .max(max, { error: `must have at most ${max} characters`, abort: true })
-    .regex(/^(?:[^\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]|[\u200c\u200d])*$/u, UNREADABLE)
-    .refine(joinersAreNeeded, UNREADABLE)
-    .refine((text) => !UNSEEN.test(text), UNREADABLE)
-    .refine((text) => !holdsSecret(text), "must not contain an API key or a management token");
+export const singleLine = (max: number) => {
+  const tooLong = { error: `must have at most ${max} characters`, abort: true } as const;
+  return (
+    z
+      .string()
+      // To normalize combining characters takes the square of their number.
+      .max(MAX_PARTS * max, tooLong)
+      // Two names that look the same must not differ by how their letters are put together.
+      .normalize()
+      .trim()
+      .min(1, "must not be empty")
+      // The checks below take long for a long text.
+      .max(max, tooLong)
+      .regex(/^(?:[^\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]|[\u200c\u200d])*$/u, UNREADABLE)
+      .refine(joinersAreNeeded, UNREADABLE)
+      .refine((text) => !UNSEEN.test(text), UNREADABLE)
+      .refine((text) => !holdsSecret(text), "must not contain an API key or a management token")
+  );
+};
 
 /** A name for people: 1 to 64 characters. */
 export const label = singleLine(64);
