@@ -156,6 +156,18 @@ describe("a body that is expensive to parse", () => {
     expect(await cpuSecondsOf(key, chatWith(`"x${marks}":1`), 200)).toBeLessThan(1);
   });
 
+  it("because the host of a URL has many combining characters is refused", async () => {
+    const { key } = await signUpWithKey(open.baseUrl);
+    const marks = "\u0300".repeat(20_000) + "\u0316".repeat(20_000);
+    for (const start of ["http://a", "https:\\\\\\/user@", "HTTP:/\\t"]) {
+      const source = `{"type":"url","url":"${start}${marks}/a.png"}`;
+      const body = messageOf(`"content":[{"type":"image","source":${source}}]`);
+      const before = await metricOf(open.baseUrl, "process_cpu_seconds_total");
+      expect(await post(open, key, body, "messages")).toEqual({ status: 400, code: null });
+      expect((await metricOf(open.baseUrl, "process_cpu_seconds_total")) - before).toBeLessThan(1);
+    }
+  });
+
   // On some versions of Node and Deno, numerals that were chosen for it collide in a hash table: 30,000 of them took four seconds.
   it("with thousands of texts that are numerals is refused, however they are written", async () => {
     const { key } = await signUpWithKey(open.baseUrl);

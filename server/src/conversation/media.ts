@@ -11,12 +11,18 @@ export function dataSourceOf(url: string): MediaSource | null {
   return { kind: "data", mediaType: mediaType.toLowerCase(), data };
 }
 
+/** The host of an http(s) URL, with its port, as it was written. */
+const HOST = /^\s*https?:[/\\\s]*(?:[^/?#\\]*@)?(?<host>[^/?#\\@]*)/i;
+/** A part of a host that no name has. To parse one of combining characters takes the square of their number. */
+const LONG_LABEL = /[^.:]{64}/;
+
 /** The source that a URL names. @throws {Failure} `invalid_request` naming `at` unless it is an http(s) or a data URL. */
 export function mediaSourceOf(url: unknown, at: string): MediaSource {
   if (typeof url !== "string") throw cannot(at, "must be a URL");
   const inline = dataSourceOf(url);
   if (inline !== null) return inline;
-  if (!URL.canParse(url) || !/^https?:$/.test(new URL(url).protocol)) {
+  const host = HOST.exec(url)?.groups?.host;
+  if (host === undefined || LONG_LABEL.test(host) || !URL.canParse(url)) {
     throw cannot(at, "must be an http(s) URL, or a data URL with base64");
   }
   return { kind: "url", url };
