@@ -168,6 +168,14 @@ describe("a body that is expensive to parse", () => {
     }
   });
 
+  it("because the sandbox looks for the names of tools in a long message takes no longer than others", async () => {
+    const { key } = await signUpWithKey(open.baseUrl);
+    const tools = numbered(128, (i) => `{"type":"function","function":{"name":"aaab${i}"}}`);
+    const body = `${chatOf(`"${"a".repeat(9 * MB)}"`).slice(0, -1)},"tools":[${tools}]}`;
+    const plain = await cpuSecondsOf(key, chatOf(`"${"a".repeat(9 * MB)}"`), 200);
+    expect(await cpuSecondsOf(key, body, 200)).toBeLessThan(5 * plain);
+  });
+
   // On some versions of Node and Deno, numerals that were chosen for it collide in a hash table: 30,000 of them took four seconds.
   it("with thousands of texts that are numerals is refused, however they are written", async () => {
     const { key } = await signUpWithKey(open.baseUrl);

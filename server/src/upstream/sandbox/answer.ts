@@ -31,6 +31,8 @@ const MAX_WHOLE_TOKENS = 16_384;
 
 /** The characters of the inputs of all calls together. */
 const MAX_INPUT_CHARACTERS = 1_000_000;
+/** The characters at each end of the last message in which a tool is named. */
+const SEARCHED = 8_192;
 
 /**
  * Decides on the answer of each choice, by the request alone. What they have in common is made once.
@@ -96,9 +98,16 @@ function toolsCalled(request: ChatRequest): readonly SandboxTool[] {
   const last = request.messages.at(-1);
   if (toolChoice === "none" || last?.role === "tool") return [];
   if (typeof toolChoice === "object") return tools.filter((tool) => tool.name === toolChoice.name);
-  const named = last?.role === "user" ? tools.filter((tool) => last.text.includes(tool.name)) : [];
+  const said = last?.role === "user" ? endsOf(last.text) : "";
+  const named = tools.filter((tool) => said.includes(tool.name));
   const called = named.length === 0 && toolChoice === "required" ? tools.slice(0, 1) : named;
   return request.parallelToolCalls ? called : called.slice(0, 1);
+}
+
+/** The beginning and the end of a text. To look for a hundred names in all of a long one would take seconds. */
+function endsOf(text: string): string {
+  if (text.length <= 2 * SEARCHED) return text;
+  return `${text.slice(0, SEARCHED)}\n${text.slice(-SEARCHED)}`;
 }
 
 function callsOf(request: ChatRequest): readonly ToolCall[] {
