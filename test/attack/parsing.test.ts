@@ -156,6 +156,19 @@ describe("a body that is expensive to parse", () => {
     expect(await cpuSecondsOf(key, chatWith(`"x${marks}":1`), 200)).toBeLessThan(1);
   });
 
+  it("because the sandbox is to use a broad schema a thousand times is not read as often", async () => {
+    const { key } = await signUpWithKey(open.baseUrl);
+    const broad = `{"type":"string",${numbered(60_000, (i) => `"x${i}":1`)}}`;
+    const withItems = (count: number) => {
+      const list = `{"type":"array","minItems":${count},"maxItems":${count},"items":${broad}}`;
+      const schema = `{"type":"object","properties":{"a":${list}}}`;
+      const json = `{"name":"n","schema":${schema}}`;
+      return chatWith(`"response_format":{"type":"json_schema","json_schema":${json}}`);
+    };
+    const once = await cpuSecondsOf(key, withItems(1), 200);
+    expect(await cpuSecondsOf(key, withItems(1_000), 200)).toBeLessThan(40 * once);
+  });
+
   it("because the host of a URL has many combining characters is refused", async () => {
     const { key } = await signUpWithKey(open.baseUrl);
     const marks = "\u0300".repeat(20_000) + "\u0316".repeat(20_000);

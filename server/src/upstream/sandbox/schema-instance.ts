@@ -48,7 +48,7 @@ class Instance {
   }
 
   of(schema: Json | undefined, depth: number): Json {
-    if (!isJsonObject(schema) || depth > MAX_DEPTH) return null;
+    if (this.#left < 0 || !isJsonObject(schema) || depth > MAX_DEPTH) return null;
     if (!this.#spend(VALUE_COST + breadthOf(schema))) return null;
     if (typeof schema.$ref === "string") return this.of(this.#resolve(schema.$ref), depth + 1);
     if (schema.const !== undefined) return this.#given(schema.const);
