@@ -89,6 +89,39 @@ describe.skipIf(RUNTIME === "deno")("requests whose bodies arrive after their an
     expect(last).toMatch(/"ok"\}$/);
     expect((await fetch(`${service.baseUrl}/healthz`)).status).toBe(200);
   }, 60_000);
+
+  describe.each(["/trpc/auth.signIn", "/v1/chat/completions"])("%s", (path) => {
+    const BODY = Buffer.alloc(16 * MIB);
+    const REFUSED = path.startsWith("/v1") ? 401 : 413;
+    const head = (connection: string) =>
+      `POST ${path} HTTP/1.1\r\nhost: x\r\nconnection: ${connection}\r\ncontent-type: application/json\r\ncontent-length: ${BODY.length}\r\n\r\n`;
+
+    it("are read and dropped, so that the connection serves the next request", async () => {
+      using connection = await openRaw(service.baseUrl);
+      connection.send(head("keep-alive"));
+      connection.send(BODY.subarray(MIB));
+      expect((await connection.answer()).status).toBe(REFUSED);
+      // A client on a slow line.
+      await setTimeout(700);
+      connection.send(BODY.subarray(0, MIB));
+      connection.send(HEALTH);
+      expect((await connection.answer()).status).toBe(200);
+    });
+
+    it("can be sent whole by a client that does not read before", async () => {
+      const { hostname, port } = new URL(service.baseUrl);
+      const socket = connect(Number(port), hostname);
+      socket.pause();
+      socket.on("error", () => {});
+      socket.write(head("close"));
+      expect(
+        await new Promise((resolve) => socket.write(BODY, (error) => resolve(error ?? null))),
+      ).toBeNull();
+      let received = "";
+      for await (const chunk of socket) received += chunk;
+      expect(received).toContain(`HTTP/1.1 ${REFUSED}`);
+    });
+  });
 });
 
 describe("requests that are sent without awaiting their answers", () => {

@@ -167,7 +167,7 @@ export class NodeExchange implements Exchange {
  *
  * @param isShort Whether the client may send the rest. Otherwise it sees at once that the connection ends.
  */
-function closeAfterBody(request: IncomingMessage, isShort: boolean): void {
+export function closeAfterBody(request: IncomingMessage, isShort: boolean): void {
   const socket: ClosedSocket = request.socket;
   const isFirst = socket[REFUSED] === undefined;
   socket[REFUSED] = { request, isShort };
@@ -181,7 +181,8 @@ function closeAfterBody(request: IncomingMessage, isShort: boolean): void {
       return;
     }
     if (!last.isShort) socket.end();
-    last.request.once("end", close).resume();
+    // What reads the body may have paused it.
+    last.request.removeAllListeners("data").once("end", close).resume();
   };
 }
 

@@ -16,7 +16,7 @@ import { KEEP_ALIVE_MS } from "./answer-head.ts";
 import { answerOn, ClientConnections, type ClientSocket } from "./client-connections.ts";
 import { EarlyRefusals } from "./early-refusals.ts";
 import { isApiPath, type Listener, type ListenerOptions, type Served } from "./listener.ts";
-import { NodeExchange, pathOf, valuesOf } from "./node-exchange.ts";
+import { closeAfterBody, NodeExchange, pathOf, valuesOf } from "./node-exchange.ts";
 import { answerRefusals, refuse } from "./node-refusals.ts";
 import { handleInTurn } from "./pipelined-requests.ts";
 import { invalidTargetAnswer } from "./refusal.ts";
@@ -233,6 +233,8 @@ function routerOf(served: Served, resting: RestingConnections, takeAdmitted: () 
       hostname: "localhost",
       // Called for a request that can't be read. `served.web` never rejects.
       errorHandler: () => invalidTargetAnswer(served.newRequestId()),
+      // The adapter would soon close the connection of a request whose body was not read, and the system would reset it.
+      autoCleanupIncoming: false,
     },
   );
   return (request, response, awaitsContinue) => {
@@ -262,6 +264,7 @@ function routerOf(served: Served, resting: RestingConnections, takeAdmitted: () 
       return;
     }
     if (awaitsContinue) response.writeContinue();
+    dropUnreadBody(request, response);
     void web(request, response);
   };
 }
@@ -286,6 +289,15 @@ function originForm(target: string): string {
   if (origin === undefined) return target;
   const rest = target.slice(origin.length);
   return rest.startsWith("/") ? rest : `/${rest}`;
+}
+
+/** Lets the client of a request see the answer, and use the connection again, when the answer did not need the whole body. */
+function dropUnreadBody(request: IncomingMessage, response: ServerResponse): void {
+  response.on("prefinish", () => {
+    if (!request.complete) closeAfterBody(request, true);
+  });
+  // What has read the body may have paused it.
+  response.on("close", () => void request.removeAllListeners("data").resume());
 }
 
 /** Closes the connection of a request that was answered before its body arrived, unless the rest arrives soon. */
