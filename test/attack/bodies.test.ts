@@ -303,6 +303,8 @@ describe("a body that is refused", () => {
     const expecting = (more: string) => `${more}\r\nexpect: 100-continue`;
     using refused = await openRaw(service.baseUrl);
     refused.send(chatHead(key, expecting(declared(MAX_BODY_BYTES + 1))));
+    // Its next request would otherwise be taken for the body, which it may never send.
+    expect((await refused.answer()).headers.get("connection")).toBe("close");
     expect(await refused.closed).not.toContain("100 Continue");
     using taken = await openRaw(service.baseUrl);
     const body = JSON.stringify({ model: "sandbox/echo", messages: [{ role: "user", content: "hi" }] });

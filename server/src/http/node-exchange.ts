@@ -42,7 +42,8 @@ export class NodeExchange implements Exchange {
   readonly #query: string;
   readonly #request: FailedRequest;
   readonly #response: ServerResponse;
-  readonly #awaitsContinue: boolean;
+  /** Whether the client waits for `100 Continue`, and has not got it. */
+  #awaitsContinue: boolean;
   readonly #resting: RestingConnections;
 
   /** `awaitsContinue`: the client sends the body after `100 Continue`. */
@@ -93,6 +94,7 @@ export class NodeExchange implements Exchange {
     request.on("close", abort);
     request.on("error", abort);
     if (this.#awaitsContinue) this.#response.writeContinue();
+    this.#awaitsContinue = false;
     // Events from before the listeners were registered are not repeated.
     if (request.destroyed || request[FAILURE] !== undefined) abort(request[FAILURE]);
   }
@@ -108,7 +110,7 @@ export class NodeExchange implements Exchange {
     const bytes = typeof body === "string" ? Buffer.byteLength(body) : body.length;
     const connection = isKept ? {} : { connection: "close" };
     const isReadable = !this.#request.complete && this.#request[FAILURE] === undefined;
-    if (isReadable && !this.#awaitsContinue) closeAfterBody(this.#request, isKept);
+    if (isReadable) closeAfterBody(this.#request, isKept);
     this.#response.writeHead(status, Object.assign({}, ...headers, { "content-length": bytes }, connection));
     // A text is sent together with the head, in one piece.
     this.#response.end(this.method === "HEAD" ? undefined : body);
@@ -157,6 +159,8 @@ export class NodeExchange implements Exchange {
   /** Returns whether the rest of the body is short enough to keep the connection after the answer. */
   #isWorthDraining(): boolean {
     if (this.#request.complete) return true;
+    // A client that was not told to continue may never send the body: its next request would be taken for it.
+    if (this.#awaitsContinue) return false;
     return (declaredBytesOf(this.header("content-length")[0]) ?? 0) <= MAX_DRAINED_BYTES;
   }
 }
