@@ -144,6 +144,15 @@ describe("an upstream that keeps failing", () => {
     expect((await routed.healthOf("one")).breaker).toBe("open");
   });
 
+  it("does not fail by finding the headers too large that clients have it sent", async () => {
+    const other = await signUpWithKey(routed.baseUrl);
+    routed.answers.one = failing(431);
+    for (const key of [undefined, other.key, undefined, other.key, undefined, other.key]) {
+      expect((await routed.chat("acme/one", {}, undefined, key)).status).toBe(502);
+    }
+    expect((await routed.healthOf("one")).breaker).toBe("closed");
+  });
+
   it("at one account's requests answers those of others, and gets none if it fails at theirs, too", async () => {
     const [other, third] = [await signUpWithKey(routed.baseUrl), await signUpWithKey(routed.baseUrl)];
     const statusFor = async (key: string | undefined, fields: object = {}) =>

@@ -27,9 +27,10 @@ export function verdictOf(reason: unknown): Verdict {
     case 401:
     case 403:
       return { outcome: "failure", isRetryable: true, refusesCredential: true };
-    // 404: the upstream lacks the model. 429: it works, and limits its rate.
+    // 404: the upstream lacks the model. 429: it works, and limits its rate. 431: it accepts fewer headers of clients than are passed on to it.
     case 404:
     case 429:
+    case 431:
       return { outcome: "unknown", isRetryable: true, refusesCredential: false };
     default:
       return FAILED;
