@@ -20,9 +20,11 @@ export function verdictOf(reason: unknown): Verdict {
     return { outcome: "unknown", isRetryable: false, refusesCredential: false };
   }
   switch (reason.status) {
+    // 424: a server that the client has named, as a tool, has failed.
     case 400:
     case 413:
     case 422:
+    case 424:
       return { outcome: "success", isRetryable: false, refusesCredential: false };
     case 401:
     case 403:

@@ -41,6 +41,8 @@ const TOO_LONG = new RegExp(
   ].join("|"),
   "i",
 );
+/** Anthropic's words, where they begin a message: the operator has no credit left. */
+const EMPTY_BALANCE = /^your credit balance is too low/i;
 /** The answer that is asked for may be too long as well, which a shorter conversation does not help. */
 const ABOUT_ANSWER = /max_\w*tokens/i;
 /** The field that a message says is wrong: in quotation marks, or with a place in a list. */
@@ -51,7 +53,7 @@ export const PROVIDER_FAILED = "The model's provider failed. Try again, or choos
 
 /**
  * An upstream's error, with the failure for the client. The upstream's message is passed on only for errors that the client
- * can correct (400, 413, 422): clients of the Messages API shorten a conversation when they read certain words. A 401 or 403 concerns
+ * can correct (400, 413, 422, 424): clients of the Messages API shorten a conversation when they read certain words. A 401 or 403 concerns
  * the operator and the upstream.
  *
  * @param body In JSON, its `error` tells what is wrong.
@@ -74,7 +76,8 @@ function failureOf(status: number, body: string, headers: Readonly<Record<string
   const cause = new Error(`the upstream answered ${status}`);
   switch (status) {
     case 400:
-    case 422: {
+    case 422:
+    case 424: {
       const message =
         error.message ??
         "The model's provider rejected the request as invalid. Check its parameters, or choose another model.";
@@ -112,11 +115,16 @@ function isTooLong(status: number, { code, message, param }: ReadError): boolean
   return isPrompt && TOO_LONG.test(message) && !ABOUT_ANSWER.test(message);
 }
 
-/** The effective status of an error: Google answers an unknown key with 400, and Anthropic an operator's empty balance. */
+/**
+ * The effective status of an error: Google answers an unknown key with 400, Anthropic an operator's empty balance, and OpenRouter a prompt that its
+ * moderation has flagged with 403. What a server may quote of the request does not count: clients could keep others from the upstream by it.
+ */
 export function refusedStatus(status: number, body: string): number {
-  if (status !== 400) return status;
-  if (/"API_KEY_INVALID"/.test(body)) return 401;
-  return /credit balance is too low/i.test(body) ? 402 : status;
+  if (status !== 400 && status !== 403) return status;
+  const { message, isKeyUnknown, isFlagged } = readError(body);
+  if (status === 403) return isFlagged ? 400 : status;
+  if (isKeyUnknown) return 401;
+  return EMPTY_BALANCE.test(message ?? "") ? 402 : status;
 }
 
 interface ReadError {
@@ -125,6 +133,10 @@ interface ReadError {
   readonly param: string | null;
   /** How long the error itself asks to wait. */
   readonly retryMs: number | null;
+  /** Whether Google does not know the credential. */
+  readonly isKeyUnknown: boolean;
+  /** Whether OpenRouter has found a prompt that the model may not get. */
+  readonly isFlagged: boolean;
 }
 
 /**
@@ -142,7 +154,7 @@ function readError(body: string): ReadError {
   const first: unknown = Array.isArray(parsed) ? parsed[0] : parsed;
   const outer = isJsonObject(first) ? first : {};
   const error = outer.error ?? outer;
-  const { message, code, param, details } = isJsonObject(error) ? error : { message: error };
+  const { message, code, param, details, metadata } = isJsonObject(error) ? error : { message: error };
   const text = textOf(message);
   const detail = text === null ? detailOf(isJsonObject(message) ? message.detail : outer.detail) : null;
   return {
@@ -150,7 +162,13 @@ function readError(body: string): ReadError {
     code: textOf(code),
     param: textOf(param) ?? detail?.param ?? null,
     retryMs: retryMsIn(details),
+    isKeyUnknown: Array.isArray(details) && details.some(isUnknownKey),
+    isFlagged: isJsonObject(metadata) && typeof metadata.flagged_input === "string",
   };
+}
+
+function isUnknownKey(detail: Json): boolean {
+  return isJsonObject(detail) && detail.reason === "API_KEY_INVALID";
 }
 
 /** The first of the details that FastAPI tells. Their `loc` begins with the part of the request. */

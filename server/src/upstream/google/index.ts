@@ -1,4 +1,5 @@
 import { UPSTREAM_SETTINGS } from "../../catalog/catalog-file.ts";
+import { Failure } from "../../errors/failure.ts";
 import { googleHeaders } from "../credential-headers.ts";
 import { type Dialect, type DialectDefinition, type UpstreamCall, UpstreamRefused } from "../dialect.ts";
 import { answerText, postJson } from "../post-json.ts";
@@ -22,6 +23,8 @@ export const google: DialectDefinition = {
 
 /** Words by which Google refuses the signature of a thought or a call that is not its own. */
 const UNREADABLE = /\bthought[ _]?signature\b/i;
+/** What a body has that names a file by its URL. In a text the quotation marks would be escaped. */
+const FILE_URI = '"fileUri":';
 const DEFAULT_BASE_URL = "https://generativelanguage.googleapis.com/v1beta";
 
 /** Google's Gemini API, which is a format of upstreams alone: all requests are translated. */
@@ -30,7 +33,9 @@ export function googleDialect(transport: Transport): Dialect {
   const post = (call: UpstreamCall, method: string, body: string) => {
     const { baseUrl, credential } = call.upstream;
     const url = `${baseUrl || DEFAULT_BASE_URL}/${modelPath(call.upstreamModel)}:${method}`;
-    return postJson(transport, call, { url, headers: googleHeaders(credential), body });
+    const namesFile = body.includes(FILE_URI);
+    const refused = (status: number) => (namesFile && status === 403 ? refusedFile() : null);
+    return postJson(transport, call, { url, headers: googleHeaders(credential), body, refused });
   };
   return {
     own: null,
@@ -68,4 +73,14 @@ export function googleDialect(transport: Transport): Dialect {
       return embeddingsOf(embedded, call);
     },
   };
+}
+
+/**
+ * Google answers 403 for the URL of a file that it may not read, as for an operator's credential. It does not count as the credential's fault, which
+ * would keep other accounts from the upstream, nor as a sign that the upstream works.
+ */
+function refusedFile(): UpstreamRefused {
+  const message =
+    "The model's provider refuses the request with its URLs of files. Send the files themselves.";
+  return new UpstreamRefused(404, new Failure("invalid_request", message));
 }

@@ -10,6 +10,8 @@ const STATUSES: ReadonlyMap<Json | undefined, number> = new Map([
   ["rate_limit_exceeded", 429],
   // Of Azure.
   ["too_many_requests", 429],
+  // Of a server that the client has named as a tool.
+  ["external_connector_error", 424],
   ["server_is_overloaded", 503],
   ["slow_down", 503],
 ]);
@@ -42,9 +44,10 @@ export function refusedResponse(event: JsonObject, last: Json | undefined = null
     code = null,
     message = null,
     param = null,
+    type,
   } = isJsonObject(response.error) ? response.error : response;
   const isClients = typeof code === "string" && CLIENTS.test(code);
-  const status = isClients ? 400 : (STATUSES.get(code) ?? 500);
+  const status = isClients ? 400 : (STATUSES.get(code) ?? STATUSES.get(type) ?? 500);
   const refused = refusalOf(status, jsonText({ error: { code, message, param } }));
   const { usage } = isJsonObject(last) ? last : response;
   return refused.reporting(readResponsesUsageSoFar(usage));

@@ -1,6 +1,6 @@
 import { isJsonObject, type Json, type JsonObject } from "../../json/json.ts";
 import type { UpstreamRefused } from "../dialect.ts";
-import { jsonText, refusalOf } from "../refusal.ts";
+import { jsonText, refusalOf, refusedStatus } from "../refusal.ts";
 import { readUsageSoFar } from "./usage.ts";
 
 /** The HTTP statuses of types and codes of errors that are sent with status 200, for servers that do not send the status itself. */
@@ -43,9 +43,8 @@ export function refusedCompletion(completion: JsonObject, text: string): Upstrea
   const { code, type } = isJsonObject(error) ? error : {};
   const status = Number(code);
   const isStatus = Number.isInteger(status) && status >= 400 && status < 600;
-  const refused = refusalOf(
-    isStatus ? status : (STATUSES.get(code) ?? STATUSES.get(type) ?? 500),
-    own ? text : jsonText({ error }),
-  );
+  const body = own ? text : jsonText({ error });
+  const told = isStatus ? status : (STATUSES.get(code) ?? STATUSES.get(type) ?? 500);
+  const refused = refusalOf(refusedStatus(told, body), body);
   return refused.reporting(readUsageSoFar(usage));
 }
