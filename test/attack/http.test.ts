@@ -255,6 +255,8 @@ describe("an answer to GET", () => {
       [404, "/v1/responses/resp_none", withKey()],
       [405, "/v1/chat/completions", withKey()],
       [401, "/v1/audit", {}],
+      // A file of another version of the dashboard, which another node may have.
+      [404, "/assets/none.js", {}],
     ] as const) {
       for (const method of ["GET", "HEAD"]) {
         const answer = await ask(method, path, headers);

@@ -186,7 +186,8 @@ function isHeld(ifNoneMatch: string | null, etag: string): boolean {
 
 /** An error in the form of the API, which programs that send to a wrong path can read. */
 function refuse(failure: Failure): Response {
-  const headers = { ...SECURITY_HEADERS, ...headersOf(failure) };
+  // A file that is missing on one node may be one that another has, while a new version is rolled out.
+  const headers = { ...SECURITY_HEADERS, "cache-control": "no-store", ...headersOf(failure) };
   return Response.json(envelopeOf(failure), { status: failure.status, headers });
 }
 
