@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { Failure } from "../../server/src/errors/failure.ts";
 import { verdictOf } from "../../server/src/gateway/verdict.ts";
 import { chat, replayVendor, respond, streamText, upstreamOf } from "./dialect.ts";
 
@@ -59,5 +60,13 @@ describe("a refusal", () => {
     const asked = ask("google", { messages: [{ role: "user", content: [FILE] }] });
     await expect(asked).rejects.toMatchObject({ status: 404, failure: { status: 400 } });
     await expect(ask("google")).rejects.toMatchObject({ status: 403, failure: { status: 502 } });
+  });
+
+  it("does not repeat a name that is very long", async () => {
+    const message = { role: "user", content: "hi", ["x".repeat(100_000)]: 1 };
+    const refused: unknown = await ask("anthropic", { messages: [message] }).catch((thrown) => thrown);
+    if (!(refused instanceof Failure)) throw new Error("it was not refused");
+    expect(refused).toMatchObject({ code: "invalid_request" });
+    expect(refused.message.length + (refused.param?.length ?? 0)).toBeLessThan(1_000);
   });
 });

@@ -1,5 +1,6 @@
 import { Failure } from "../errors/failure.ts";
 import type { Json, JsonObject } from "../json/json.ts";
+import { withoutSecrets } from "../secrets/redact.ts";
 
 /**
  * A request for a model in no client's and no provider's format. Each wire reads its requests into a conversation, and each dialect
@@ -240,9 +241,13 @@ export interface Reasoning {
   readonly isOptional?: true;
 }
 
+/** The maximum length of a field's name in a refusal. */
+const MAX_PARAM_LENGTH = 256;
+
 /** The refusal of a request that can't be translated for the model's upstream. `param` names the client's field. */
 export function cannot(param: string, reason: string): Failure {
-  return new Failure("invalid_request", `${param}: ${reason}`, { param });
+  const shown = withoutSecrets(param).slice(0, MAX_PARAM_LENGTH);
+  return new Failure("invalid_request", `${shown}: ${reason}`, { param: shown });
 }
 
 /** The end of a refusal of something that a provider has no equivalent for. */
