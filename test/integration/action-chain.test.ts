@@ -284,8 +284,10 @@ describe("the chain of actions", () => {
       select length, digest from action_chains where owner = ${accountId}`;
     const { length = 0n, digest = new Uint8Array() } = chain ?? {};
     // As if the last action were replaced together with its link, or cut off.
-    await sql`update action_chains set digest = sha256('another') where owner = ${accountId}`;
-    expect(await problems()).toEqual([["changed"], []]);
+    for (const end of [sql`sha256('another')`, sql`null`]) {
+      await sql`update action_chains set digest = ${end} where owner = ${accountId}`;
+      expect(await problems()).toEqual([["changed"], []]);
+    }
     await sql`
       update action_chains set (length, digest) = (
         select position, links.digest from action_links links where owner = ${accountId} and position = ${length - 1n})
@@ -300,6 +302,15 @@ describe("the chain of actions", () => {
       await transaction`alter table actions enable trigger chain_action`;
     });
     expect(await problems()).toEqual([["added"], ["added"]]);
+    // As if it were in both chains, at a position that no digest covers.
+    const trail = "00000000-0000-0000-0000-000000000000";
+    for (const position of [0, -1]) {
+      for (const owner of [accountId, trail]) {
+        await sql`insert into action_links (owner, position, action, digest) values (${owner}, ${position}, ${added}, '')`;
+      }
+      expect(await problems()).toEqual([["added"], ["added"]]);
+      await sql`delete from action_links where action = ${added}`;
+    }
     await sql`delete from actions where id = ${added}`;
     await sql`delete from action_links where action = ${id}`;
     await sql`delete from actions where id = ${id}`;

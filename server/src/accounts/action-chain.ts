@@ -83,10 +83,11 @@ export class ActionChain {
   ): Promise<ActionChainReport> {
     const owner = accountId ?? TRAIL;
     return atOneMoment(this.#database, async (sql) => {
-      const [chain] = await sql<{ length: bigint; digest: string }[]>`
+      const [chain] = await sql<{ length: bigint; digest: string | null }[]>`
         select length, encode(digest, 'hex') as digest from action_chains where owner = ${owner} and length > 0`;
-      const head = chain === undefined ? null : { position: Number(chain.length), digest: chain.digest };
-      const length = head?.position ?? 0;
+      const { digest = null } = chain ?? {};
+      const length = Number(chain?.length ?? 0n);
+      const head = digest === null ? null : { position: length, digest };
       const end = Math.max(after, Math.min(length, after + MAX_VERIFIED));
       const problems = [
         ...(after === 0 ? await findAdded(sql, accountId, length) : []),
@@ -103,7 +104,7 @@ export class ActionChain {
   }
 }
 
-/** Finds actions that are not in their chain. */
+/** Finds actions that are not in their chain. Its positions begin with 1: no digest covers a link before that, or after the end. */
 async function findAdded(
   sql: Transaction,
   accountId: AccountId | null,
@@ -114,7 +115,7 @@ async function findAdded(
     where ${accountId === null ? sql`true` : sql`account_id = ${accountId}`}
       and not exists (select from action_links where action = actions.id and owner = ${accountId ?? TRAIL})
     union all
-    select position from action_links where owner = ${accountId ?? TRAIL} and position > ${length}
+    select position from action_links where owner = ${accountId ?? TRAIL} and position not between 1 and ${length}
     limit ${MAX_PROBLEMS}`;
   return rows.map(({ position }) => ({
     position: position === null ? null : Number(position),
@@ -154,7 +155,7 @@ async function findChanged(
       coalesce(links.previous, '') || sha256(convert_to(action_text(actions, ${accountId === null}), 'UTF8'))
     )) is not true
       or (number = ${end}::bigint and exists (
-        select from action_chains where owner = ${owner} and length = number and digest <> links.digest))
+        select from action_chains where owner = ${owner} and length = number and digest is distinct from links.digest))
     order by number
     limit ${MAX_PROBLEMS}`;
   return rows.map((row) => ({
