@@ -146,6 +146,45 @@ describe("the integrity of an account's entries", () => {
     expect((await verifyAuditExport(await exportedLines(owner))).problems).toContainEqual(last);
   });
 
+  it("is found violated after changes that leave the texts of all digests as they are", async () => {
+    const owner = await ownerWithEntries();
+    const { accountId } = owner;
+    await sql.unsafe(
+      `create table kept_entries as select * from audit_entries where account_id = '${accountId}'`,
+    );
+    const changes: Record<string, () => Promise<{ readonly count: number }>> = {
+      "fields in the places of others": () => sql`
+        update audit_entries set
+          usage_source = usage_source || E'\n' || prompt_tokens, prompt_tokens = completion_tokens,
+          completion_tokens = cached_tokens, cached_tokens = cost_nano_usd, cost_nano_usd = latency_ms,
+          latency_ms = time_to_first_token_ms, time_to_first_token_ms = null,
+          would_refuse = 'cache_write_tokens:' || cache_write_tokens, cache_write_tokens = null
+        where account_id = ${accountId} and source_ip is null and time_to_first_token_ms is not null`,
+      "networks instead of addresses": () => sql`
+        update audit_entries set source_ip = set_masklen(source_ip, 24) where account_id = ${accountId}`,
+      "an invented entry without a digest": async () => {
+        await sql`update audit_batches set entries = entries + 1 where account_id = ${accountId} and batch = 1`;
+        return sql`
+          insert into audit_entries
+          select (jsonb_populate_record(one, jsonb_build_object(
+            'id', substr(one.id::text, 1, 24) || 'ffffffffffff', 'at', 'infinity'))).*
+          from audit_entries one where account_id = ${accountId} order by id limit 1`;
+      },
+    };
+    const problems = async () => (await owner.trpc.audit.verify.query()).problems;
+    expect(await problems()).toEqual([]);
+    for (const [what, change] of Object.entries(changes)) {
+      expect((await change()).count, what).toBeGreaterThan(0);
+      expect(
+        (await problems()).map(({ problem }) => problem),
+        what,
+      ).toContain("changed");
+      await sql`delete from audit_entries where account_id = ${accountId}`;
+      await sql`insert into audit_entries select * from kept_entries`;
+    }
+    await sql`drop table kept_entries`;
+  });
+
   it("is found violated after a change of what is stored of the chain's end", async () => {
     const owner = await ownerWithEntries();
     const { accountId } = owner;
@@ -156,6 +195,7 @@ describe("the integrity of an account's entries", () => {
       sql`newest = (select id from audit_entries entry where entry.account_id = ${accountId} order by id limit 1)`,
       sql`removed_up_to = 'ffffffff-ffff-7000-8000-000000000001'`,
     ];
+    const changed: number[] = [];
     for (const change of changes) {
       await sql`update audit_chains set ${change} where account_id = ${accountId}`;
       const { problems } = await owner.trpc.audit.verify.query();
@@ -164,10 +204,29 @@ describe("the integrity of an account's entries", () => {
         update audit_chains set digest = ${end?.digest}, newest = ${end?.newest}, removed_up_to = null
         where account_id = ${accountId}`;
     }
+    await sql`
+      insert into audit_batches select account_id, batch + 1, recorded_at, entries, newest, digest
+      from audit_batches where account_id = ${accountId} order by batch desc limit 1`;
+    expect((await owner.trpc.audit.verify.query()).problems).toMatchObject([{ problem: "changed" }]);
+    await sql`delete from audit_batches where account_id = ${accountId} and batch > ${head?.batch ?? 0}`;
     // A key that was reissued has another key ID than before, under which requests may have been recorded since.
     await sql`
       update keys set key_id = 'late', issued_at = created_at + interval '1 minute' where account_id = ${accountId}`;
     expect((await owner.trpc.audit.verify.query()).problems).toEqual([]);
+    // As at the end of the retention of all entries.
+    await sql`delete from audit_entries where account_id = ${accountId}`;
+    await sql`delete from audit_batches where account_id = ${accountId}`;
+    const removed = sql`removed_batches = batches, removed_digest = ${end?.digest}, removed_up_to = newest, digest = ${end?.digest}`;
+    for (const change of [
+      sql`digest = digest`,
+      sql`removed_digest = null, digest = null`,
+      sql`removed_up_to = null`,
+    ]) {
+      await sql`update audit_chains set ${removed} where account_id = ${accountId}`;
+      await sql`update audit_chains set ${change} where account_id = ${accountId}`;
+      changed.push((await owner.trpc.audit.verify.query()).problems.length);
+    }
+    expect(changed).toEqual([0, 1, 1]);
   });
 
   it("fails for a chain that was recomputed, for anyone who saved an earlier digest", async () => {

@@ -188,15 +188,17 @@ async function findProblems(
   last: number,
 ): Promise<readonly ChainProblem[]> {
   // Uses audit_entries_by_batch, and keys_pkey. The digest does not cover the key, from which entries have their key's name: `valid` counts those
-  // whose key is one of the account, with their key ID unless it was reissued. A restored database may lack the key. The digest of a text of
-  // several lines may be that of another entry.
+  // whose key is one of the account, with their key ID unless it was reissued. A restored database may lack the key. A text of several lines may
+  // have the digest of other fields, and a network that of an address. An infinite time has none.
   return sql<ChainProblem[]>`
     with contents as (
       select batch, count(*) as entries, (array_agg(entry.id order by entry.id))[count(*)::integer] as newest,
              sha256(string_agg(entry_digest(entry), ''::bytea order by entry.id)) as content,
              count(*) filter (
                where (keys.account_id = entry.account_id and (keys.key_id = entry.key_id or keys.issued_at <> keys.created_at)) is not false
-                 and strpos(coalesce(entry.would_refuse, ''), chr(10)) = 0
+                 and strpos(concat(entry.error_code, entry.end_reason, entry.usage_source, entry.would_refuse), chr(10)) = 0
+                 and isfinite(entry.at)
+                 and (set_masklen(entry.source_ip, -1) = entry.source_ip) is not false
              ) as valid
       from audit_entries entry left join keys on keys.id = entry.key
       where entry.account_id = ${accountId} and batch > ${after} and batch <= ${last}
@@ -259,6 +261,11 @@ async function findWrongHead(sql: Transaction, accountId: AccountId): Promise<re
       )
       or removed_up_to > newest
       or newest is null
+      or digest is null
+      or (removed_batches = 0) <> (removed_digest is null)
+      or (removed_batches = 0) <> (removed_up_to is null)
+      or (select max(batch.batch) from audit_batches batch where batch.account_id = chain.account_id) > batches
+      or (select min(batch.batch) from audit_batches batch where batch.account_id = chain.account_id) <= removed_batches
       or newest < (
         select id from audit_entries entry where entry.account_id = chain.account_id order by id desc limit 1
       )
