@@ -84,13 +84,17 @@ describe("the list of accounts", () => {
   it("is read in pages in each order and direction: each account once, and their number with the first page", async () => {
     const { accounts } = operator.trpc.operator;
     const name = `Paged ${crypto.randomUUID()}`;
-    // Two have the same balance.
-    for (const granted of [3n, 1n, 3n, 20n, 0n]) {
+    await using sql = await openDatabaseOf(service);
+    const highest = 3n;
+    // Two have the same balance, the highest that an account may have.
+    for (const granted of [highest, 1n, highest, 20n, 0n]) {
       const email = `${crypto.randomUUID()}@example.com`;
       const { account } = await accounts.create.mutate({ email, accountName: name });
       if (granted === 0n) continue;
       const amountNanoUsd = granted * 1_000_000_000n;
       await accounts.grantCredits.mutate({ id: account.id, amountNanoUsd, reason: "paging" });
+      if (granted === highest)
+        await sql`update accounts set free_nano_usd = 4500000000000000000 where id = ${account.id}`;
     }
     const figures = {
       created: ({ createdAt }: ListedAccount) => BigInt(createdAt.getTime()),

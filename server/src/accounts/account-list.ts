@@ -134,7 +134,7 @@ function listedByFigure(
       ${
         after === null
           ? sql``
-          : sql`and (figure, id) ${comparisonOf(sql, listing)} (${after.number}::bigint, ${after.id}::uuid)`
+          : sql`and (figure, id) ${comparisonOf(sql, listing)} (${after.number}::numeric, ${after.id}::uuid)`
       }
     order by figure ${directionOf(sql, listing)}, id ${directionOf(sql, listing)}
     limit ${max}`;
@@ -174,7 +174,7 @@ const UUID = "[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}";
 /** The id of the last account. The group before it is empty. */
 const AGE_CURSOR = new RegExp(`^()(${UUID})$`);
 /** The figure and the id of the last account. */
-const FIGURE_CURSOR = new RegExp(`^(-?\\d{1,18})~(${UUID})$`);
+const FIGURE_CURSOR = new RegExp(`^(-?\\d{1,19})~(${UUID})$`);
 
 function cursorAfter(last: ListedAccount, order: AccountOrder): string {
   switch (order) {
