@@ -173,6 +173,40 @@ describe("idempotency keys in the database", () => {
     },
   );
 
+  it("stay with the node and the start that took them over, whatever their former one does", async () => {
+    const accountId = await newAccount();
+    const started = { spender: 1n as SpenderId };
+    const node = new PostgresIdempotency(sql, crypto.randomUUID(), () => started.spender);
+    const other = new PostgresIdempotency(sql, crypto.randomUUID(), () => 2n as SpenderId);
+    const claim = async (store: PostgresIdempotency, key: number) => {
+      const request = {
+        accountId,
+        idempotencyKeyDigest: Buffer.from([key]),
+        bodyDigest: Buffer.from([0]),
+      };
+      const id = crypto.randomUUID() as ClaimId;
+      const nowMs = Date.now();
+      const { kind } = await store.claim(request, id, {
+        renewedBefore: new Date(nowMs - CLAIM_LEASE_MS),
+        createdBefore: new Date(nowMs - KEPT_MS),
+      });
+      return { id, kind };
+    };
+    const former = [await claim(node, 0), await claim(node, 1), await claim(node, 2)];
+    await sql`
+      update idempotent_requests set renewed_at = renewed_at - ${2 * CLAIM_LEASE_MS} * interval '1 millisecond'
+      where account_id = ${accountId}`;
+    // The node starts again while its former process still ends.
+    started.spender = 3n as SpenderId;
+    const taken = [await claim(other, 0), await claim(node, 1)];
+    expect([...former, ...taken].map(({ kind }) => kind)).toEqual(Array(5).fill("claimed"));
+    await node.clear(started.spender);
+    await node.release(former.map(({ id }) => id));
+    const left = await sql<{ claim: ClaimId }[]>`
+      select claim from idempotent_requests where account_id = ${accountId} order by key_digest`;
+    expect(left.map((row) => row.claim)).toEqual(taken.map(({ id }) => id));
+  });
+
   it("are forgotten a day after their answer, or when their claim of that age has no lease any more", async () => {
     const accountId = await newAccount();
     const rows = [
