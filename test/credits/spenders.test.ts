@@ -78,6 +78,44 @@ it("a spender that was closed while it asked for credit holds nothing of what it
   expect(database.reservedOf(account)).toBe(20n);
 });
 
+it("requests whose spender is closed before their ask arrives hold credit of the next one", async () => {
+  let nowMs = 0;
+  const database = new CreditDatabase(() => nowMs);
+  const store = database.storeOf("node");
+  const account = crypto.randomUUID() as AccountId;
+  database.grant(account, 60n);
+  let onAsk = () => void database.releaseAll("node");
+  const credits = new Credits({
+    store: {
+      ...store,
+      ask: async (asked) => {
+        onAsk();
+        onAsk = () => {};
+        return store.ask(asked);
+      },
+    },
+    monotonicMs: () => nowMs,
+    passedMs: () => nowMs,
+    maxDisconnectedMs: null,
+    owesEntries: () => false,
+  });
+  const first = await credits.open();
+  const range = { minNanoUsd: 20n, maxNanoUsd: 20n };
+  const holds = await Promise.all([1, 2, 3].map(() => credits.hold(account, range)));
+  expect(credits.spender).not.toBe(first);
+  expect(holds.map(({ spender }) => spender)).toEqual(Array(3).fill(credits.spender));
+  expect(credits.outstanding()).toEqual({ holds: 3, nanoUsd: 60n });
+  expect(database.reservedOf(account)).toBe(60n);
+  for (const hold of holds) hold.settle(0n);
+  // A release that comes too late has nothing left to do.
+  nowMs += 11 * 60_000;
+  await credits.renew();
+  onAsk = () => void database.releaseAll("node");
+  await credits.releaseIdle();
+  expect(credits.spender).toBeNull();
+  expect((await credits.hold(account, range)).amountNanoUsd).toBe(20n);
+});
+
 it("the spender of a node that stops is closed once all its charges are in the database, and not before", async () => {
   const database = new CreditDatabase(() => 0);
   const account = crypto.randomUUID() as AccountId;

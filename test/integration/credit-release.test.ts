@@ -1,11 +1,13 @@
 import { readdir, readFile } from "node:fs/promises";
 import { v7 as uuidv7 } from "uuid";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { PostgresAudit } from "../../server/src/audit/audit-store.ts";
 import type { AccountId } from "../../server/src/contract/account.ts";
 import type { AuditEntry } from "../../server/src/contract/entry.ts";
 import type { SpenderId } from "../../server/src/contract/ids.ts";
-import type { Transaction } from "../../server/src/database/database.ts";
+import { SpenderGone } from "../../server/src/credits/credit-store.ts";
+import { PostgresCredit } from "../../server/src/credits/postgres-credit.ts";
+import { inTransaction, type Transaction } from "../../server/src/database/database.ts";
 import { auditEntry } from "../fixtures/audit-entry.ts";
 import { writeCatalog } from "../fixtures/catalog.ts";
 import { openDatabaseOf } from "../fixtures/database.ts";
@@ -227,5 +229,69 @@ describe("the database", () => {
     await expect(
       sql`update credit_reserves set charged_nano_usd = granted_nano_usd + 1 where spender = ${spender}`,
     ).rejects.toThrow(/check/);
+  });
+});
+
+describe("credit of a spender that is closed", () => {
+  let credit: PostgresCredit;
+  let spender: SpenderId;
+  let accountId: AccountId;
+
+  beforeEach(async () => {
+    credit = new PostgresCredit(sql, crypto.randomUUID(), "test");
+    spender = await credit.open();
+    accountId = crypto.randomUUID() as AccountId;
+    await sql`insert into accounts (id, name, free_nano_usd, created_at) values (${accountId}, 'test', 100, now())`;
+  });
+
+  const ask = () => credit.ask({ accountId, spender, number: 1n, targetNanoUsd: 40n, extraNanoUsd: 0n });
+  const places = async () => {
+    const [row] = await sql`
+      select free_nano_usd as free,
+             (select count(*)::int from credit_reserves where account_id = accounts.id) as reserves,
+             (select count(*)::int from credit_spenders where id = ${spender}) as spenders
+      from accounts where id = ${accountId}`;
+    return row;
+  };
+
+  /** Begins `late` while the transaction of `first` has not ended, and lets that end once `late` waits for it. */
+  async function overtaken<Result>(
+    first: (transaction: Transaction) => Promise<unknown>,
+    late: () => Promise<Result>,
+  ): Promise<Result> {
+    await using observer = await openDatabaseOf(service);
+    let outcome: Promise<Result> | null = null;
+    await inTransaction(sql, async (transaction) => {
+      await first(transaction);
+      outcome = late();
+      // It is awaited below, when the transaction has ended.
+      outcome.catch(() => {});
+      const waiting = () =>
+        observer`select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`;
+      await expect.poll(waiting).not.toHaveLength(0);
+    });
+    return outcome as unknown as Promise<Result>;
+  }
+
+  it("is free again, also what it was granted while it was being closed", async () => {
+    await overtaken(
+      async (transaction) => {
+        await transaction`update accounts set free_nano_usd = free_nano_usd - 40 where id = ${accountId}`;
+        await transaction`
+          insert into credit_reserves (account_id, spender, granted_nano_usd, number)
+          values (${accountId}, ${spender}, 40, 1)`;
+      },
+      () => credit.closeBelow((spender + 1n) as SpenderId),
+    );
+    expect(await places()).toEqual({ free: 100n, reserves: 0, spenders: 0 });
+  });
+
+  it("is not granted to an ask that waited for the end of its close", async () => {
+    const asked = overtaken(
+      (transaction) => transaction`delete from credit_spenders where id = ${spender}`,
+      ask,
+    );
+    await expect(asked).rejects.toThrow(SpenderGone);
+    expect(await places()).toEqual({ free: 100n, reserves: 0, spenders: 0 });
   });
 });
