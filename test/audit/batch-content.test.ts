@@ -208,3 +208,42 @@ describe("what a batch adds to its account's chain", () => {
     expect(await stateOf(account)).toEqual({ batches: [2], requests: 2, free: CREDIT - 20n, problems: [] });
   });
 });
+
+describe("what a batch adds to the use of its key", () => {
+  it("does not set back what later requests have left, when it comes late", async () => {
+    const account = await otherAccount();
+    const requestAt = (time: string, sourceIp: string) => {
+      const at = new Date(time);
+      return auditEntry({ ...account, id: uuidv7({ msecs: at.getTime() }) as EntryId, at, sourceIp });
+    };
+    const { sql, audit } = database;
+    const use = async () => {
+      const [used] = await sql`
+        select requests::integer, last_used_at, host(last_used_ip) as last_used_ip from key_usage where key = ${account.key}`;
+      const addresses = await sql`
+        select host(source_ip) as source_ip, last_seen_at from key_addresses where key = ${account.key} order by 1`;
+      return [used, ...addresses];
+    };
+    const [noon, eleven, later] = [
+      "2026-11-26T12:00:00.000Z",
+      "2026-11-26T11:00:00.000Z",
+      "2026-11-26T12:00:00.001Z",
+    ];
+    await audit.insertEntries([requestAt(noon, "192.0.2.1")]);
+    await audit.insertEntries([requestAt(eleven, "192.0.2.2"), requestAt(eleven, "192.0.2.1")]);
+    expect(await use()).toEqual([
+      { requests: 3, last_used_at: new Date(noon), last_used_ip: "192.0.2.1" },
+      { source_ip: "192.0.2.1", last_seen_at: new Date(noon) },
+      { source_ip: "192.0.2.2", last_seen_at: new Date(eleven) },
+    ]);
+    await audit.insertEntries([requestAt(later, "192.0.2.2"), requestAt(eleven, "192.0.2.1")]);
+    expect(await use()).toEqual([
+      { requests: 5, last_used_at: new Date(later), last_used_ip: "192.0.2.2" },
+      { source_ip: "192.0.2.1", last_seen_at: new Date(noon) },
+      { source_ip: "192.0.2.2", last_seen_at: new Date(later) },
+    ]);
+    // The newest entry, where reading backwards begins, is not in the last batch.
+    await audit.insertEntries([requestAt(eleven, "192.0.2.1")]);
+    expect((await stateOf(account)).problems).toEqual([]);
+  });
+});

@@ -174,3 +174,18 @@ describe("an export of the whole log after retention", () => {
     expect(await verified(lines, other)).toMatchObject({ ok: false });
   });
 });
+
+describe("entries that retention has deleted", () => {
+  it("are not recorded again from an old journal, in whatever order they were recorded", async () => {
+    const { sql, audit } = database;
+    const { accountId, entries } = await recordLog(database, [
+      [0, 500].map((atMs) => ({ atMs, status: 200 })),
+      [{ atMs: 300, status: 200 }],
+      [{ atMs: 600, status: 200 }],
+    ]);
+    await deleteBefore(entries[3]);
+    for (const mayExist of [false, true]) await audit.insertEntries(entries, { mayExist });
+    const left = await sql`select id from audit_entries where account_id = ${accountId}`;
+    expect(left.map(({ id }) => id)).toEqual([entries[3]?.id]);
+  });
+});
