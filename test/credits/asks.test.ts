@@ -103,6 +103,30 @@ describe("a request that waits for one ask after another", () => {
   });
 });
 
+describe("requests of an account whose ask has failed", () => {
+  it("fail at once for a second, and then one of them asks again", async () => {
+    database.grant(account, 10n * USD);
+    askMs = 0;
+    const hold = async () => {
+      const holding = credits.hold(account, { minNanoUsd: USD, maxNanoUsd: USD }).then(
+        () => "held",
+        (error: Error) => error.message,
+      );
+      await vi.advanceTimersByTimeAsync(0);
+      return holding;
+    };
+    isFailing = true;
+    for (let request = 0; request < 5; request++) expect(await hold()).toBe("the database is away");
+    isFailing = false;
+    await vi.advanceTimersByTimeAsync(999);
+    expect(await hold()).toBe("the database is away");
+    expect(asks).toHaveLength(1);
+    await vi.advanceTimersByTimeAsync(1);
+    expect(await hold()).toBe("held");
+    expect(asks).toHaveLength(2);
+  });
+});
+
 describe("a node that reserves more before it needs it", () => {
   it("asks once a second while the database fails", async () => {
     database.grant(account, 20n * USD);
