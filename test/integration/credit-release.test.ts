@@ -294,4 +294,21 @@ describe("credit of a spender that is closed", () => {
     await expect(asked).rejects.toThrow(SpenderGone);
     expect(await places()).toEqual({ free: 100n, reserves: 0, spenders: 0 });
   });
+
+  it("pays what requests of several spenders cost in the order of these, and never twice", async () => {
+    const later = await credit.open();
+    for (const id of [spender, later])
+      await credit.ask({ accountId, spender: id, number: 1n, targetNanoUsd: 10n, extraNanoUsd: 0n });
+    await credit.release(later, "test");
+    const uncollected: unknown[] = [];
+    await new PostgresAudit(sql, crypto.randomUUID(), (row) => uncollected.push(row)).insertEntries(
+      [later, spender].map((id) => auditEntry({ accountId, spender: id, costNanoUsd: 60n })),
+    );
+    // The first pays 10 from its reserve and 50 of what is free, which leaves 40 to the other.
+    expect(uncollected).toEqual([{ accountId, reason: "released", amountNanoUsd: 20n }]);
+    expect(await places()).toMatchObject({ free: 0n });
+    const [account] =
+      await sql`select balance_nano_usd(accounts) as balance from accounts where id = ${accountId}`;
+    expect(account).toEqual({ balance: 0n });
+  });
 });
