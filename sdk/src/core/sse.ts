@@ -1,4 +1,5 @@
 import { EventReader, type ServerSentEvent } from "../contract/event-reader.ts";
+import { onAbort } from "./abort.ts";
 import { readWithTimeout } from "./deadline.ts";
 import { APIConnectionError } from "./errors.ts";
 
@@ -81,9 +82,7 @@ export function cancelledBy<Piece>(
     reader.cancel().catch(() => {});
   };
   // Some `fetch` implementations ignore the request's signal in the body. Cancelling ends a pending read.
-  if (signal.aborted) cancel();
-  else signal.addEventListener("abort", cancel, { once: true });
-  return { reader, cancel, release: () => signal.removeEventListener("abort", cancel) };
+  return { reader, cancel, release: onAbort(signal, cancel) };
 }
 
 /** Runtimes report a broken body by errors of different kinds. */

@@ -160,10 +160,9 @@ export class Transport {
   async read<Body>(answer: Answer): Promise<Identified<Body>> {
     const body = await wholeJson(answer);
     if (typeof body !== "object" || body === null) throw notFromService(answer.wire);
-    // The property is not enumerable, so that it is not printed. The rest relies on the service's contract.
+    // A property that is added so is not enumerable, and not printed. The rest relies on the service's contract.
     return Object.defineProperty(body, "_request_id", {
       value: answer.wire.header("x-request-id"),
-      enumerable: false,
     }) as Identified<Body>;
   }
 
