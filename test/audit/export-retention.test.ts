@@ -173,6 +173,16 @@ describe("an export of the whole log after retention", () => {
     };
     expect(await verified(lines, other)).toMatchObject({ ok: false });
   });
+
+  it("cannot be compared with a point that was deleted, which is no difference", async () => {
+    const { accountId, entries } = await longLog(300);
+    const wanted: Export = { format: "ndjson", filter: {}, isProved: false };
+    const { batch, digest } = JSON.parse((await linesIn(await begin(accountId, wanted)))[0] ?? "{}").chain;
+    await deleteBefore(entries[200]);
+    const lines = await linesIn(await begin(accountId, wanted));
+    const { problems } = await verifyAuditExport(lines, { expected: { batch, digest }, removedBatches: 2 });
+    expect(problems).toEqual([{ problem: "expected_not_included", batch: 1, line: null }]);
+  });
 });
 
 describe("entries that retention has deleted", () => {

@@ -1,10 +1,14 @@
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { verifyAuditExport } from "../../sdk/src/audit/verify-export.ts";
 import { dropOldEntries } from "../../server/src/audit/audit-retention.ts";
 import { BUILT_IN_PLANS } from "../../server/src/contract/plans.ts";
 import { openDatabaseOf, type ServiceDatabase } from "../fixtures/database.ts";
 import { sendChat } from "../fixtures/request.ts";
-import { type Service, startService } from "../fixtures/service.ts";
+import { runProcess } from "../fixtures/run-process.ts";
+import { ROOT, type Service, startService } from "../fixtures/service.ts";
 import { type Owner, signUpWithKey, visit } from "../fixtures/user.ts";
 
 const DAY_MS = 24 * 60 * 60_000;
@@ -67,6 +71,42 @@ describe("an audit log with entries past its plan's retention", () => {
     expect(await verifyAuditExport(lines)).toMatchObject({ ok: false });
     expect((await owner.trpc.usage.summary.query(whole)).total.requests).toBe(used.total.requests + 2);
     expect((await owner.trpc.account.get.query()).auditRetentionDays).toBe(30);
+  });
+
+  it("is verified by the command line with the number of deleted batches, which that prints", async () => {
+    const owner = await signUpWithKey(service.baseUrl);
+    await chat(owner.key);
+    await idsOf(owner);
+    const { head } = await owner.trpc.audit.verify.query();
+    await chat(owner.key);
+    const [newest] = await idsOf(owner);
+    await expect.poll(() => Date.now()).toBeGreaterThan(timeOf(newest ?? ""));
+    await dropOldEntries(sql, BUILT_IN_PLANS, new Date(Date.now() + 30 * DAY_MS));
+    await chat(owner.key);
+    const folder = await mkdtemp(join(tmpdir(), "ostiary-retention-"));
+    const cli = (...args: string[]) =>
+      runProcess(process.execPath, [join(ROOT, "sdk/dist/cli.js"), "audit", ...args], {
+        cwd: folder,
+        env: { OSTIARY_API_KEY: owner.key, OSTIARY_BASE_URL: service.baseUrl },
+      });
+    try {
+      await writeFile(join(folder, "audit.ndjson"), (await cli("export")).stdout);
+      const failed = await cli("verify", "audit.ndjson");
+      expect(failed).toMatchObject({ code: 3 });
+      expect(failed.stdout).toMatch(/^The first batch is 3\..* pass --removed-batches /m);
+      expect((await cli("verify")).stdout).toMatch(/^removed {2}2 batches,/m);
+      const verified = await cli("verify", "audit.ndjson", "--removed-batches", "2");
+      expect(verified).toMatchObject({ code: 0, stdout: expect.not.stringContaining("--removed-batches") });
+      // A head that was kept for too long was not compared, which is not to look like a success.
+      const expected = `${head?.batch}:${head?.digest}`;
+      for (const file of [[], ["audit.ndjson", "--removed-batches", "2"]]) {
+        const outcome = await cli("verify", ...file, "--expected", expected);
+        expect(outcome).toMatchObject({ code: 3 });
+        expect(outcome.stdout).toMatch(/^problem expected_not_included {2}batch 1$/m);
+      }
+    } finally {
+      await rm(folder, { recursive: true, force: true });
+    }
   });
 
   it("still has to follow the last batch that was deleted, for whoever kept its digest", async () => {

@@ -234,8 +234,9 @@ export class ExportCheck {
   /** Why an expected point was not seen. */
   #missed({ batch }: ChainPoint): ExportProblem["problem"] {
     const { first, head } = this.#chain;
-    const isInside = first !== null && head !== null && batch >= first - 1 && batch <= head.batch;
-    return isInside || this.#scope === "log" ? "digest_differs" : "expected_not_included";
+    const isInside = head !== null && batch >= Number(first) - 1 && batch <= head.batch;
+    const isOfLog = this.#scope === "log" && batch > this.#removedBatches;
+    return isInside || isOfLog ? "digest_differs" : "expected_not_included";
   }
 
   #note(problem: ExportProblem["problem"], batch: number | null, line: number | null): void {

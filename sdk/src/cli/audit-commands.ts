@@ -53,17 +53,18 @@ export function addAuditCommands(program: Command, { client, print, signal }: Co
     )
     .option(
       "--removed-batches <number>",
-      "number of batches deleted at the end of their retention, as the service reports it",
+      'number of batches deleted at the end of their retention, which "audit verify" prints without a file',
       wholeNumber("--removed-batches", 0, MAX_COUNT),
     )
     .action(async (file: string | undefined, options: VerifyCommand) => {
       if (file === undefined) {
         const verified = await verifyService(client(), options.expected ?? [], signal);
-        return print(verified, reportOf({ isFile: false, ...outcomeOf(verified) }));
+        const notes = removedNote(verified.removedBatches);
+        return print(verified, reportOf({ isFile: false, ...outcomeOf(verified), notes }));
       }
       const verification = await verifyAuditExport(linesOf(file, signal), options);
-      const scope = scopeOf(verification);
-      print(verification, reportOf({ isFile: true, ...outcomeOf(verification), scope }));
+      const notes = [...scopeOf(verification), ...lateBeginningNote(verification, options)];
+      print(verification, reportOf({ isFile: true, ...outcomeOf(verification), notes }));
     });
 }
 
@@ -111,12 +112,34 @@ function scopeOf({ complete, period, filter, leftOut }: ExportVerification): str
   ];
 }
 
+/** How many batches of the service's log are deleted. */
+function removedNote(batches: number): string[] {
+  return batches === 0 ? [] : [`removed  ${batches} batches, deleted at the end of their retention`];
+}
+
+/** What to do about an export of the whole log that does not begin with its first batch, as all do once retention has deleted that. */
+function lateBeginningNote(
+  { first, problems, period, filter }: ExportVerification,
+  { removedBatches = 0 }: VerifyCommand,
+): string[] {
+  const isPart = period.from !== null || period.to !== null || Object.keys(filter).length > 0;
+  const isMissing = problems.some(({ problem }) => problem === "batches_missing");
+  if (isPart || !isMissing || first === null || first <= removedBatches + 1) return [];
+  return [
+    `The first batch is ${first}. If the service has deleted the earlier ones at the end of their retention, pass --removed-batches with their number, which "audit verify" prints without a file.`,
+  ];
+}
+
 /** Has the service verify its own log, call by call. */
 async function verifyService(client: Ostiary, expected: readonly ChainPoint[], signal: AbortSignal) {
-  if (expected.length > 1) throw new OstiaryError("--expected can be repeated only for a file.");
-  let report = await client.audit.verify({ expected: expected[0] }, { signal });
+  const [point, ...others] = expected;
+  if (others.length > 0) throw new OstiaryError("--expected can be repeated only for a file.");
+  let report = await client.audit.verify({ expected: point }, { signal });
   let { entries } = report;
-  const problems = [...report.problems];
+  const problems: object[] = [...report.problems];
+  // The service has no digest of such a batch to compare it with.
+  if (point !== undefined && point.batch < report.removedBatches)
+    problems.push({ problem: "expected_not_included", batch: point.batch });
   while (report.next != null) {
     report = await client.audit.verify({ after: report.next }, { signal });
     entries += report.entries;

@@ -74,13 +74,13 @@ export interface Outcome {
   readonly what: string;
   readonly count: number;
   readonly problems: readonly object[];
-  /** Further lines about an export without problems. */
-  readonly scope?: readonly string[];
+  /** Further lines, before the number of what was verified. */
+  readonly notes?: readonly string[];
   readonly head: { readonly number: number; readonly digest: string } | null;
 }
 
 /** The lines of an outcome. The last one is the head. Sets the exit code. */
-export function reportOf({ isFile, what, count, problems, scope = [], head }: Outcome): readonly string[] {
+export function reportOf({ isFile, what, count, problems, notes = [], head }: Outcome): readonly string[] {
   if (problems.length > 0) process.exitCode = TAMPERED;
   else if (isFile && count === 0) process.exitCode = UNVERIFIABLE;
   const verdict =
@@ -92,7 +92,7 @@ export function reportOf({ isFile, what, count, problems, scope = [], head }: Ou
   const end = head === null ? "none" : `${head.number}:${head.digest}`;
   return [
     ...(problems.length > 0 ? ["Verification failed:", ...problems.map(describe)] : [verdict]),
-    ...scope,
+    ...notes,
     `${what.padEnd(8)} ${count}`,
     `head     ${end}`,
   ];
