@@ -2,7 +2,7 @@ import type { AppRouter as ServerRouter } from "@ostiary/server/router";
 import type { inferRouterError, inferRouterInputs, inferRouterOutputs } from "@trpc/server";
 import type OpenAI from "openai";
 import { describe, expect, expectTypeOf, it } from "vitest";
-import type { ChatCompletionCreateParams } from "../../sdk/src/contract/chat.ts";
+import type { ChatCompletionChunk, ChatCompletionCreateParams } from "../../sdk/src/contract/chat.ts";
 import { errorFor } from "../../sdk/src/core/error-answers.ts";
 import {
   APIConnectionTimeoutError,
@@ -19,6 +19,7 @@ import {
   StreamInterruptedError,
 } from "../../sdk/src/core/errors.ts";
 import type { AppRouter, RouterInputs, RouterOutputs } from "../../sdk/src/trpc.ts";
+import { newClient } from "./fake-service.ts";
 
 /** Ids have brands in the server that no one else can use, and lists may be changed there. */
 type Plain<Value> = Value extends string & { readonly __id: string }
@@ -103,6 +104,26 @@ describe("a chat request with fields that the service translates, and OpenAI doe
       { reasoning: { effort: "enormous" } },
     ];
     expect([request, ...others]).toHaveLength(9);
+  });
+});
+
+describe("a call of a custom tool, as the service streams it", () => {
+  it("has types for its pieces, which the whole answer joins", async () => {
+    type Piece = NonNullable<ChatCompletionChunk["choices"][number]["delta"]["tool_calls"]>[number];
+    const pieces: readonly Piece[] = [
+      { index: 0, id: "a", type: "custom", custom: { name: "sql", input: "" } },
+      { index: 0, custom: { input: "select" } },
+      { index: 0, custom: { input: " 1" } },
+    ];
+    const events = pieces.map((piece) => ({ choices: [{ index: 0, delta: { tool_calls: [piece] } }] }));
+    const text = [...events.map((event) => JSON.stringify(event)), "[DONE]"].map(
+      (data) => `data: ${data}\n\n`,
+    );
+    const client = newClient({ fetch: async () => new Response(text.join("")) });
+    const { tool_calls: calls } = await client.chat.completions
+      .stream({ model: "m", messages: [] })
+      .finalMessage();
+    expect(calls).toEqual([{ id: "a", type: "custom", custom: { name: "sql", input: "select 1" } }]);
   });
 });
 

@@ -625,14 +625,21 @@ export interface ChatCompletionChunk {
         readonly index: number;
         /** The id of the call, in its first piece. */
         readonly id?: string;
-        /** The kind of the tool, in the first piece. */
-        readonly type?: "function";
+        /** The kind of the tool, in the first piece. Without custom tools in the request it is always `function`. */
+        readonly type?: "function" | "custom";
         /** The function and its arguments. */
         readonly function?: {
           /** The name of the function, in the first piece. */
           readonly name?: string;
           /** More of the arguments' JSON. */
           readonly arguments?: string;
+        };
+        /** The custom tool and its input. */
+        readonly custom?: {
+          /** The name of the tool, in the first piece. */
+          readonly name?: string;
+          /** More of the input. */
+          readonly input?: string;
         };
       }[];
       /** More images, each as a whole. */
