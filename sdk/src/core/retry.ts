@@ -17,10 +17,7 @@ export type Failed = { readonly wire: WireAnswer } | APIConnectionError;
 
 const FIRST_BACKOFF_MS = 500;
 const MAX_BACKOFF_MS = 8_000;
-/**
- * A longer wait is reported to the caller as an error. The service's windows of a minute are counted in whole seconds, so it asks for up
- * to 61 seconds.
- */
+/** A longer wait is reported to the caller as an error. For a limit per minute the service asks for up to 59 seconds. */
 const MAX_WAIT_MS = 90_000;
 /** The interval at which the answer to an earlier attempt is asked for, unless the service says otherwise. */
 const IN_USE_WAIT_MS = 1_000;
