@@ -48,7 +48,9 @@ describe("a request to a path", () => {
   it("has the query, the body and the type that the caller states", async () => {
     const fetch = answersInTurn(() => Response.json({ id: "m" }, { headers: { "x-request-id": "r" } }));
     const client = newClient({ fetch, baseURL: "http://one.example" });
-    const model = await client.get<Model>("/models/m", { query: { a: "1 2", b: undefined, c: true, d: 0 } });
+    const model = await client.get<Model>("/models/m", {
+      query: { a: "1 2", b: undefined, c: true, d: 0, e: null },
+    });
     expectTypeOf(model).toEqualTypeOf<Model>();
     const { data, requestId } = await client
       .post<{ id: string }>("/things?x=1", { body: { b: 1 }, query: { y: 2 } })

@@ -33,7 +33,7 @@ export interface TransportSettings {
 }
 
 /** Parameters of a URL. A `Date` is sent in RFC 3339. Those that are `undefined` or `null` are left out. */
-export type Query = Readonly<Record<string, string | number | boolean | Date | undefined>>;
+export type Query = Readonly<Record<string, string | number | boolean | Date | null | undefined>>;
 
 /** Options of one request. */
 export interface RequestOptions {
