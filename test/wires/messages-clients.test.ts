@@ -153,6 +153,19 @@ describe("an error for a client of the Messages API", () => {
     });
   });
 
+  it("says what the base URL is to be, by who adds the version: Anthropic's clients do, and the AI SDK does not", async () => {
+    const added = "Set the client's base URL to the address of the service followed by /v1.";
+    for (const [path, advice] of [
+      ["/messages", ` ${added}`],
+      ["/anthropic/v1/messages", ""],
+      ["//v1/messages", ""],
+    ]) {
+      expect(await json(get(path ?? "", {}, "POST"))).toMatchObject({
+        error: { message: `Use /v1/messages.${advice}` },
+      });
+    }
+  });
+
   it("has OpenAI's form on the paths of OpenAI's API", async () => {
     expect(await json(get("/v1/files"))).toMatchObject({ error: { code: "not_found" } });
     expect(await json(get("/v1/models"))).toMatchObject({ error: { code: "invalid_api_key" } });

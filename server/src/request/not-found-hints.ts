@@ -95,8 +95,8 @@ const HINTS: readonly (readonly [RegExp, string])[] = [
   [/^\/v1\/v1\//, "The path has /v1 twice. Set the client's base URL so that it ends in /v1 once."],
 ];
 
-/** The paths whose clients add `/v1` themselves: Anthropic's. */
-const ADDED_BY_CLIENT = /^\/v1\/messages(?:\/|$)/;
+/** The paths whose clients add `/v1` themselves: Anthropic's. `@ai-sdk/anthropic` does not. */
+const ADDED_BY_CLIENT = /\/v1\/+messages(?:\/|$)/i;
 
 /** The version in a path, with up to two segments that other gateways have in front of it. */
 const VERSION = /^(?:\/[^/]+){0,2}?\/v1(?=\/|$)/i;
@@ -137,7 +137,7 @@ export function notFoundHint(path: string, servedAt: (path: string) => string | 
   if (hint === null) {
     return new Failure("not_found", "No such path. See the API reference at /v1/openapi.json.");
   }
-  if (right === path || ADDED_BY_CLIENT.test(right) || PROBE.test(right))
+  if (right === path || ADDED_BY_CLIENT.test(path) || PROBE.test(right))
     return new Failure("not_found", hint);
   return new Failure(
     "not_found",
