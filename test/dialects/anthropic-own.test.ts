@@ -53,6 +53,28 @@ describe("a thought without a signature, which Anthropic refuses", () => {
   });
 });
 
+describe("what Claude Code says for Anthropic's bills at the beginning of its instructions", () => {
+  const line = { type: "text", text: "x-anthropic-billing-header: cc_version=2.1.177.01c; cch=36ee5;" };
+  const rules = { type: "text", text: "You are an agent.", cache_control: { type: "ephemeral" } };
+
+  it("goes to Anthropic's models only: in each request it differs, and the caches of others compare the beginning", async () => {
+    vendor.answers(200, answer({ type: "text", text: "Fine." }));
+    const send = async (model: string, system: unknown) => {
+      await messages(upstreamOf("anthropic", { baseUrl: "https://proxy.example/v1" }), model, {
+        ...HI,
+        max_tokens: 9,
+        system,
+      });
+      return vendor.sent.at(-1)?.body.system;
+    };
+    expect(await send("claude-sonnet-4-5", [line, rules])).toEqual([line, rules]);
+    expect(await send("mimo", [line, rules])).toEqual([rules]);
+    expect(await send("mimo", `${line.text}\n${rules.text}`)).toBe(rules.text);
+    expect(await send("mimo", line.text)).toBeUndefined();
+    expect(await send("mimo", [rules, { type: "text", text: "More." }])).toHaveLength(2);
+  });
+});
+
 describe("a text to stop at", () => {
   it.each([[["END", "\n\n"]], [" "]])(
     "is refused if it is only white space, as Anthropic does: %j",

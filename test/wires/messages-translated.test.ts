@@ -150,6 +150,21 @@ describe("a request of the Messages API for an upstream of chat completions", ()
     expect(sent().messages[1]).toEqual({ role: "assistant", content: "Found." });
   });
 
+  it("has no line for Anthropic's bills, which differs in each request, so that caches of prompts find its beginning", async () => {
+    service.answers.chat = chatWhole({ content: "Fine." });
+    const line = (cch: string) => `x-anthropic-billing-header: cc_version=2.1.177.01c; cch=${cch};`;
+    const rules = { type: "text", text: "You are an agent.", cache_control: { type: "ephemeral" } };
+    const instructions = async (system: unknown) => {
+      const response = await service.post({ ...HI, system });
+      expect(response.headers.get("ostiary-ignored-fields")).toMatch(/^system(?:\.0)?$/);
+      return sent().messages[0];
+    };
+    const expected = { role: "system", content: "You are an agent." };
+    expect(await instructions([{ type: "text", text: line("36ee5") }, rules])).toEqual(expected);
+    expect(await instructions(`${line("0aaa9")}\n${rules.text}`)).toEqual(expected);
+    expect((await instructions(line("0aaa9"))).role).toBe("user");
+  });
+
   it.each([{ type: "adaptive" }, { type: "disabled" }])(
     "is answered by a model without thinking, with thinking %j",
     async (thinking) => {

@@ -1,3 +1,4 @@
+import { withoutAttribution } from "../../conversation/attribution.ts";
 import { exactJson, mayHaveLongNumber, parseExact } from "../../json/exact-numbers.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../json/json.ts";
 import { SEALED_TEXT_PREFIX } from "../../secrets/sealer.ts";
@@ -15,6 +16,7 @@ export interface ForwardedForm {
  * The body for the upstream: the client's, byte for byte, with the upstream's name of the model. Thoughts of other providers' models,
  * which a client has from this service, are left out: Anthropic refuses a thought without its own signature. Other providers' servers may not
  * sign theirs, and refuse the calls that follow without them. Ids that other servers have given to calls are replaced where Anthropic refuses them.
+ * Only Anthropic gets what Claude Code says for its bills.
  *
  * @param form `keepsUser`: whether the id of the user stays as the client sent it. Otherwise it is plain. `keepsThoughts`: whether the upstream gets
  *   the thoughts that may be its own. Otherwise it gets none.
@@ -30,6 +32,7 @@ export function forwardedBody(
   const hasChanged = Array.isArray(messages) && messages.some((message) => hasBlock(message, isChanged));
   const changes = {
     model: upstreamModel,
+    ...(isOwnModel ? {} : { system: instructionsFor(body.value.system) }),
     ...(keepsUser ? {} : { metadata: withPlainUser(body.value.metadata) }),
     ...(keepsThoughts || !needsThoughts(body.value) ? {} : { thinking: undefined }),
   };
@@ -40,6 +43,20 @@ export function forwardedBody(
     withoutThoughts(isOwnModel ? withOwnIds(message) : message, isForeign),
   );
   return exactJson(body.textWith({ ...changes, messages: kept }));
+}
+
+/** The instructions for models of other providers than Anthropic. The same value if nothing is left out. */
+function instructionsFor(system: Json | undefined): Json | undefined {
+  if (typeof system === "string") return withoutAttribution(system) || undefined;
+  if (!Array.isArray(system)) return system;
+  const written = system.map((block: Json) => {
+    const text = isJsonObject(block) && typeof block.text === "string" ? block.text : "";
+    const own = withoutAttribution(text);
+    return own === text || !isJsonObject(block) ? block : { ...block, text: own };
+  });
+  const isSame = written.every((block, index) => block === system[index]);
+  // Servers refuse an empty text.
+  return isSame ? system : written.filter((block) => !isJsonObject(block) || block.text !== "");
 }
 
 /** Whether a request has thoughts that the upstream may be unable to read. */

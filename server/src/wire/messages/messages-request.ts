@@ -35,8 +35,14 @@ import { refuseMisplaced } from "../misplaced-fields.ts";
 import { requireContent } from "../require-content.ts";
 import { MessagesWriter, type ShownThoughts } from "./messages-writer.ts";
 import { promptTextOf } from "./prompt-text.ts";
-import { type BlockReading, blocksOf, mediaParts, resultPart, saidParts, textPart } from "./read-blocks.ts";
-import { isForOneTurn, isKnownClearing, type LateEffort, lateEffortOf } from "./system-messages.ts";
+import { type BlockReading, blocksOf, mediaParts, resultPart, saidParts } from "./read-blocks.ts";
+import {
+  instructionPart,
+  isForOneTurn,
+  isKnownClearing,
+  type LateEffort,
+  lateEffortOf,
+} from "./system-messages.ts";
 import { ToolNames } from "./tool-names.ts";
 
 /** What the Messages API calls the fields of a conversation, where the names differ. */
@@ -231,7 +237,7 @@ function isKnownEffort(effort: Json): boolean {
 function systemTurns(content: Json | undefined, at: string, reading: BlockReading): Turn[] {
   const { added, ignored } = reading;
   const parts = blocksOf(content, at, reading).flatMap(({ block, at: blockAt }) => {
-    if (block.type === "text") return [textPart(block, blockAt)];
+    if (block.type === "text") return [instructionPart(block, blockAt, reading)];
     if (block.type !== "tool_addition" && block.type !== "tool_removal") {
       throw cannot(blockAt, "must be a text block");
     }

@@ -1,5 +1,17 @@
-import type { Json } from "../../json/json.ts";
+import { withoutAttribution } from "../../conversation/attribution.ts";
+import type { TextPart } from "../../conversation/conversation.ts";
+import type { Json, JsonObject } from "../../json/json.ts";
 import { arrayOf, objectOf } from "../members.ts";
+import { type BlockReading, textPart } from "./read-blocks.ts";
+
+/** A text of instructions, for models of other providers than Anthropic. */
+export function instructionPart(block: JsonObject, at: string, { ignored }: BlockReading): TextPart {
+  const part = textPart(block, at);
+  const text = withoutAttribution(part.text);
+  if (text === part.text) return part;
+  ignored.push(at);
+  return { ...part, text };
+}
 
 /** The value of `clear_at` for instructions that are shown for one turn of the user only. */
 const FOR_ONE_TURN = "next_user_message";
