@@ -93,6 +93,17 @@ describe("a message for Google", () => {
     expect(vendor.sent[0]?.body.generationConfig.thinkingConfig).toEqual(thinkingConfig);
   });
 
+  it("turns thinking off where the client does, as far as the model can", async () => {
+    vendor.answers(200, generated({ text: "Fine." }));
+    const asked = { ...HI, thinking: { type: "disabled" } };
+    for (const model of [MODEL, "gemini-2.5-flash", "gemini-2.5-pro"]) await messages(google, model, asked);
+    expect(vendor.sent.map(({ body }) => body.generationConfig.thinkingConfig)).toEqual([
+      { thinkingLevel: "low" },
+      { thinkingBudget: 0 },
+      { thinkingBudget: 128 },
+    ]);
+  });
+
   it("is sent without thinking to a model that has none", async () => {
     const message = "Unable to submit request because Thinking is not supported by this model.";
     vendor.answers(200, generated({ text: "Fine." }));
@@ -118,7 +129,8 @@ describe("a message for OpenAI", () => {
     [{ type: "enabled", budget_tokens: 9_999 }, "medium"],
     [{ type: "enabled", budget_tokens: 10_000 }, "high"],
     [{ type: "adaptive" }, undefined],
-    [{ type: "disabled" }, undefined],
+    [{ type: "disabled" }, "none"],
+    [undefined, undefined],
   ] as const;
 
   it.each(efforts)("asks with %j for the effort %s", async (thinking, effort) => {
@@ -131,7 +143,7 @@ describe("a message for OpenAI", () => {
     const [responses, chat] = vendor.sent;
     expect(responses?.body.reasoning?.effort).toBe(effort);
     expect(chat?.body.reasoning_effort).toBe(effort);
-    expect(answer.ignored).toEqual(thinking.type === "adaptive" ? ["thinking"] : []);
+    expect(answer.ignored).toEqual(thinking?.type === "adaptive" ? ["thinking"] : []);
   });
 
   const longId = `chatcmpl-tool-${"0123456789abcdef".repeat(4)}`;

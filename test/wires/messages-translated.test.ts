@@ -165,14 +165,14 @@ describe("a request of the Messages API for an upstream of chat completions", ()
     expect((await instructions(line("0aaa9"))).role).toBe("user");
   });
 
-  it.each([{ type: "adaptive" }, { type: "disabled" }])(
-    "is answered by a model without thinking, with thinking %j",
-    async (thinking) => {
-      service.answers.chat = chatWhole({ content: "Fine." });
-      expect((await service.post({ ...HI, max_tokens: 2_000, thinking })).status).toBe(200);
-      expect(sent().reasoning_effort).toBeUndefined();
-    },
-  );
+  it.each([
+    [{ type: "adaptive" }, undefined],
+    [{ type: "disabled" }, "none"],
+  ])("is answered by a model without thinking, with thinking %j", async (thinking, effort) => {
+    service.answers.chat = chatWhole({ content: "Fine." });
+    expect((await service.post({ ...HI, max_tokens: 2_000, thinking })).status).toBe(200);
+    expect(sent().reasoning_effort).toBe(effort);
+  });
 
   it("may search for tools and add them within the conversation, as Claude Code does", async () => {
     service.answers.chat = chatWhole({ content: "Fine." });
@@ -234,6 +234,7 @@ describe("a request of the Messages API for an upstream of chat completions", ()
   it.each([
     { thinking: { type: "adaptive" }, output_config: { effort: "high" } },
     { thinking: { type: "enabled", budget_tokens: 1_024 }, max_tokens: 2_000 },
+    { thinking: { type: "disabled" } },
   ])("is sent again without its effort if the model has none: %j", async (asked) => {
     service.answers.chat = (request) => {
       if (request.body.reasoning_effort === undefined) return chatWhole({ content: "Fine." })(request);

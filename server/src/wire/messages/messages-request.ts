@@ -381,14 +381,16 @@ function reasoningOf(
   { thinking, output_config: config }: JsonObject,
   late: LateEffort | null,
 ): Reasoning | null {
-  const { type = "disabled", budget_tokens: budget } = objectOf(thinking);
+  const { type = null, budget_tokens: budget } = objectOf(thinking);
   const asked = late?.effort ?? objectOf(config).effort;
   const effort = EFFORTS.find((known) => known === asked) ?? null;
-  if (type === "disabled" && effort === null) return null;
+  const isOff = type === null || type === "disabled";
+  if (type === null && effort === null) return null;
   return {
-    effort,
+    // Models of other providers may think unless they are told not to.
+    effort: effort ?? (type === "disabled" ? "none" : null),
     budgetTokens: type === "enabled" ? numberOf(budget) : null,
-    summary: type === "disabled" ? null : "auto",
+    summary: isOff ? null : "auto",
     isOptional: true,
   };
 }
