@@ -183,3 +183,46 @@ describe("the reasoning details of a chat completion", () => {
     ]);
   });
 });
+
+describe("the thoughts of another model in a chat completion that is sent as it is", () => {
+  const said = { role: "assistant", content: "Rome." };
+  const fields = { reasoning_content: "Hm.", reasoning: "Hm.", reasoning_details: [], thinking_blocks: [] };
+  const request = { messages: [asked, { ...said, ...fields }, { role: "user", content: "And Paris?" }] };
+  const fine = { choices: [{ index: 0, message: { content: "ok" }, finish_reason: "stop" }] };
+  const upstream = () => upstreamOf("openai", { baseUrl: "https://models.example/v1" });
+  /** Answers as Groq, Cerebras and Mistral do. */
+  const refusesThoughts = (refusal: object) =>
+    vendor.answersBy(({ messages: sent }) =>
+      sent.some((message: object) => "reasoning_content" in message)
+        ? Response.json(refusal, { status: 400 })
+        : Response.json(fine),
+    );
+
+  it.each([
+    [{ error: { message: "'messages.1' : property 'reasoning_content' is unsupported" } }],
+    [{ error: { message: "property 'messages.1.assistant.reasoning_content' is unsupported" } }],
+    [{ detail: [{ loc: ["body", "messages", 1, "reasoning_content"], msg: "Extra inputs are not permitted" }] }],
+  ])("are left out where the upstream does not know them, at once in later requests: %j", async (refusal) => {
+    refusesThoughts(refusal);
+    const strict = upstream();
+    await chat(strict, "m", request);
+    await chat(strict, "m", { ...request, stream: true }).catch(() => {});
+    const [first, second, third] = vendor.sent.map(({ body }) => body.messages);
+    expect(first).toEqual(request.messages);
+    expect(second).toEqual([asked, said, request.messages[2]]);
+    expect(third).toEqual(second);
+    expect(vendor.sent).toHaveLength(3);
+  });
+
+  it("are not left out for another reason, and a refusal that quotes the client is not remembered", async () => {
+    const error = { message: "The model is not available", code: "model_not_found" };
+    vendor.answers(400, { error });
+    await expect(chat(upstream(), "m", request)).rejects.toMatchObject({ status: 400 });
+    expect(vendor.sent).toHaveLength(1);
+    const quoting = { ...request, messages: [{ role: "user", content: "reasoning_content" }, ...request.messages] };
+    refusesThoughts({ error: { message: "'reasoning_content' is unsupported" } });
+    const strict = upstream();
+    for (const one of [quoting, request]) await chat(strict, "m", one);
+    expect(vendor.sent).toHaveLength(5);
+  });
+});

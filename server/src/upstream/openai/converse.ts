@@ -7,16 +7,12 @@ import type { Transport } from "../transport.ts";
 import { written } from "../write-conversation.ts";
 import { CompletionReader } from "./answer-events.ts";
 import { type ChatForm, chatBodyOf, thinkerOf } from "./conversation-body.ts";
+import { THOUGHT_UNKNOWN, WITH_THOUGHT } from "./thought-members.ts";
 
 export const CHAT_PATH = "/chat/completions";
 /** Words by which servers refuse a model's message without its thought, such as DeepSeek's and Moonshot's. */
 const WITHOUT_THOUGHT =
   /(?:missing|must|require).*reasoning_content|reasoning_content.*(?:missing|must|require)/is;
-/** Words by which servers refuse the member that contains the thought, whatever the thought is: Groq's, Cerebras' and Mistral's. */
-const THOUGHT_UNKNOWN =
-  /(?<before>\breasoning(?:_content|_details)?\b).{0,40}?(?:un(?:supported|known|recognized|expected)|not (?:supported|permitted|allowed))|(?:un(?:supported|known|recognized|expected)|extra|additional).{0,60}?(?<after>\breasoning(?:_content|_details)?\b)/is;
-/** Words by which other servers refuse a message that has a thought. The thought itself may be at fault. */
-const WITH_THOUGHT = /\breasoning(?:_content|_details)?\b/i;
 /**
  * Words by which the templates of models such as Qwen's refuse instructions that are not the first message. Codex sends some in two messages, and
  * later ones.
@@ -49,16 +45,17 @@ interface SharedForms {
   readonly usage: RefusedForms;
   /** Those whose upstream refuses ids of calls that other models have made. */
   readonly callIds: RefusedForms;
+  /** Those whose upstream does not know the members of messages that contain thoughts. */
+  readonly thoughts: RefusedForms;
 }
 
 /** Sends conversations in the form that an upstream takes. Each {@link RefusedForms} is named after what it has refused. */
 export function converserOf(
   transport: Transport,
-  { usage, callIds }: SharedForms,
+  { usage, callIds, thoughts: withThoughts }: SharedForms,
   monotonicMs: () => number,
 ): (call: ConversationCall) => Promise<ConversationAnswer> {
   const withoutThoughts = new RefusedForms(WITHOUT_THOUGHT, monotonicMs);
-  const withThoughts = new RefusedForms(THOUGHT_UNKNOWN, monotonicMs);
   const laterSystems = new RefusedForms(NOT_FIRST, monotonicMs);
   const changes: readonly FormChange[] = [
     { words: usage.words, change: { asksUsage: false }, memory: usage },

@@ -25,6 +25,7 @@ import { hasError, hasFailedChoice, refusedCompletion } from "./failed-completio
 import { hasFailure } from "./finish-reason.ts";
 import { callIdsFor, limitOf, MAX_CHAT_CALL_ID_LENGTH } from "./openai-limits.ts";
 import { streamedAnswer } from "./streamed-answer.ts";
+import { haveThoughts, THOUGHT_UNKNOWN, WITH_THOUGHT, withoutThoughts } from "./thought-members.ts";
 import { readUsage, readUsageSoFar } from "./usage.ts";
 
 /** Upstreams with OpenAI's wire format. */
@@ -41,22 +42,34 @@ const ABOUT_ENCODING = /encoding_format|base64/i;
 
 /**
  * Upstreams with OpenAI's Chat Completions. Only these parts of a chat request are changed: the model's name; usage in streams, which is always
- * requested and removed for clients that did not ask for it; the limit of an answer that is paid for only in part; and ids of calls that the upstream
- * refuses, as other models' may be.
+ * requested and removed for clients that did not ask for it; the limit of an answer that is paid for only in part; and ids of calls and thoughts that
+ * the upstream refuses, as other models' may be.
  */
 export function openAiDialect(transport: Transport, monotonicMs: () => number): Dialect {
   const usage = new RefusedForms(ABOUT_USAGE, monotonicMs);
   const callIds = new RefusedForms(ABOUT_CALL_IDS, monotonicMs);
+  const thoughts = new RefusedForms(THOUGHT_UNKNOWN, monotonicMs);
   return {
     own: {
       wire: "chat",
       forward: async (call) => {
         const { body, stream } = call.request;
         const { messages } = body.value;
+        const post = (form: ForwardedForm) =>
+          postWithBearer(transport, call, CHAT_PATH, forwardedBody(call, form));
+        const sendThoughts = (form: Omit<ForwardedForm, "keepsThoughts">) =>
+          thoughts.ask(call, {
+            send: (keepsThoughts) => post({ ...form, keepsThoughts }),
+            clientText: () => body.textWith({ messages: withoutThoughts(messages) }),
+            retriedAfter: WITH_THOUGHT,
+          });
+        const hasThoughts = haveThoughts(messages);
         const send = (asksUsage: boolean) =>
           callIds.ask(call, {
             send: (keepsCallIds) =>
-              postWithBearer(transport, call, CHAT_PATH, forwardedBody(call, { asksUsage, keepsCallIds })),
+              hasThoughts
+                ? sendThoughts({ asksUsage, keepsCallIds })
+                : post({ asksUsage, keepsCallIds, keepsThoughts: true }),
             clientText: () => body.text,
             hasOtherForm: () => withCallIds(messages, shortCallId) !== messages,
           });
@@ -74,7 +87,7 @@ export function openAiDialect(transport: Transport, monotonicMs: () => number): 
           : streamedAnswer(call, begun.response.body);
       },
     },
-    converse: converserOf(transport, { usage, callIds }, monotonicMs),
+    converse: converserOf(transport, { usage, callIds, thoughts }, monotonicMs),
     embed: embedderOf(transport, monotonicMs),
   };
 }
@@ -153,14 +166,20 @@ function otherOptions({ value }: JsonBody): JsonObject {
   return others;
 }
 
+/** The parts of a forwarded request that some servers refuse in their usual form. */
+interface ForwardedForm extends Pick<ChatForm, "asksUsage" | "keepsCallIds"> {
+  readonly keepsThoughts: boolean;
+}
+
 function forwardedBody(
   { request, upstream, upstreamModel }: ForwardCall,
-  { asksUsage, keepsCallIds }: Pick<ChatForm, "asksUsage" | "keepsCallIds">,
+  { asksUsage, keepsCallIds, keepsThoughts }: ForwardedForm,
 ): string {
   const { body, ownLimit = null, stream } = request;
   const { messages } = body.value;
   const callId = keepsCallIds ? callIdsFor(upstream, MAX_CHAT_CALL_ID_LENGTH) : shortCallId;
-  const written = callId === null ? messages : withCallIds(messages, callId);
+  const kept = keepsThoughts ? messages : withoutThoughts(messages);
+  const written = callId === null ? kept : withCallIds(kept, callId);
   const changes = {
     model: upstreamModel,
     ...(ownLimit === null ? {} : limitOf(upstream, ownLimit)),
