@@ -32,6 +32,22 @@ describe("a chat completion that the service writes itself", () => {
   });
 });
 
+describe("a chat completion that the service passes on", () => {
+  it("has a fingerprint where it is whole, and that of its server if there is one", async () => {
+    const upstream = upstreamOf("openai", { baseUrl: "https://models.example/v1" });
+    const completion = { choices: [{ index: 0, message: { content: "Fine." }, finish_reason: "stop" }] };
+    vendor.answers(200, completion);
+    const { model: _, ...others } = await whole(chat(upstream, "m", HI));
+    expect(others).toEqual({ ...completion, system_fingerprint: null });
+    vendor.answers(200, { ...completion, system_fingerprint: "fp_1" });
+    expect(await whole(chat(upstream, "m", HI))).toHaveProperty("system_fingerprint", "fp_1");
+    vendor.streams(`data: ${JSON.stringify({ choices: [{ index: 0, delta: {}, finish_reason: "stop" }] })}\n\n`);
+    for (const chunk of await chunks(chat(upstream, "m", { ...HI, stream: true }))) {
+      expect(chunk).not.toHaveProperty("system_fingerprint");
+    }
+  });
+});
+
 describe("a response that the service writes itself", () => {
   const request = {
     input: "Hi",

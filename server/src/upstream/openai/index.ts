@@ -40,6 +40,9 @@ const ABOUT_USAGE = /stream_options|include_usage/i;
 /** Words by which servers refuse embeddings in base64. */
 const ABOUT_ENCODING = /encoding_format|base64/i;
 
+/** OpenRouter's libraries refuse a whole chat completion without it. Some servers write none, and OpenAI's `null` for some models. */
+const NO_FINGERPRINT = { system_fingerprint: null } as const;
+
 /**
  * Upstreams with OpenAI's Chat Completions. Only these parts of a chat request are changed: the model's name; usage in streams, which is always
  * requested and removed for clients that did not ask for it; the limit of an answer that is paid for only in part; and ids of calls and thoughts that
@@ -153,7 +156,11 @@ function wholeAnswer(
   if (hasFailure(value.choices)) throw refusalOf(500, "").reporting(readUsageSoFar(value.usage));
   return {
     kind: "whole",
-    body: body.textWith({ model: call.publicModel, [member]: edit(results) }),
+    body: body.textWith({
+      model: call.publicModel,
+      [member]: edit(results),
+      ...(member === "choices" && value.system_fingerprint === undefined ? NO_FINGERPRINT : {}),
+    }),
     usage: member === "choices" ? readUsage(value.usage) : readUsageSoFar(value.usage),
     produced: () => producedBy(value.choices),
     ignored: [],
