@@ -154,13 +154,13 @@ const conversation: fc.Arbitrary<Conversation> = fc
     };
   });
 
-/** The package sends thoughts at the end, which Anthropic refuses. */
+/** The package sends thoughts in a last message of the model's, which Anthropic refuses at its end, and anywhere if the model is not to think. */
 function withoutLastThoughts(turns: readonly Turn[]): readonly Turn[] {
   const last = turns.at(-1);
   if (last?.role !== "assistant") return turns;
-  const end = last.parts.findLastIndex(({ kind }) => kind !== "reasoning") + 1;
-  const before = turns.slice(0, -1);
-  return end === 0 ? withoutLastThoughts(before) : [...before, { ...last, parts: last.parts.slice(0, end) }];
+  const before = withoutLastThoughts(turns.slice(0, -1));
+  const parts = last.parts.filter(({ kind }) => kind !== "reasoning");
+  return parts.length === 0 ? before : [...before, { ...last, parts }];
 }
 
 /** The package asks every model that is told no effort to decide itself, which not all can, and does not ask for the summary of thoughts then. */

@@ -97,6 +97,21 @@ describe("a response of an Anthropic model", () => {
     });
   });
 
+  it("does without the thoughts of what it is to continue if it is not to think, as Anthropic demands", async () => {
+    answers({ type: "thinking", thinking: "hmm", signature: "c2ln" }, { type: "text", text: "Fine." });
+    const model = "claude-sonnet-4-5";
+    const asked = { reasoning: { effort: "low" }, ...ENCRYPTED };
+    const { output } = await whole(respond(upstream, model, { input: "hi", ...asked }));
+    const input = [user("hi"), ...output];
+    await respond(upstream, model, { input });
+    await respond(upstream, model, { input, ...asked });
+    await respond(upstream, model, { input: [...input, user("more")] });
+    const [, without, thinking, earlier] = vendor.sent.map(({ body }) => body.messages[1].content);
+    const thought = { type: "thinking", thinking: "hmm", signature: "c2ln" };
+    const said = { type: "text", text: "Fine." };
+    expect([without, thinking, earlier]).toEqual([[said], [thought, said], [thought, said]]);
+  });
+
   it("does without the thoughts of other providers", async () => {
     answers({ type: "text", text: "Fine." });
     const thought = { type: "reasoning", id: "rs_1", summary: [], encrypted_content: "another provider's" };

@@ -57,8 +57,11 @@ export function messagesBodyOf(call: ConversationCall, keepsInstructions = true)
   const conversation = hasLostThoughts ? { ...call.conversation, reasoning: null } : call.conversation;
   const { thinking, maxTokens } = tokensOf({ ...call, conversation }, traits);
   const breakpoints = new CacheBreakpoints();
-  const takesLate = keepsInstructions && traits.hasLateInstructions;
-  const prompt = promptOf(turnsWithUser(conversation.turns), breakpoints, takesLate);
+  const prompt = promptOf(turnsWithUser(conversation.turns), {
+    breakpoints,
+    takesLateInstructions: keepsInstructions && traits.hasLateInstructions,
+    isThinking: isThinking(thinking),
+  });
   if (prompt.messages.length === 0) throw nothingToRead(conversation);
   requireLastMessage(conversation, prompt.messages.at(-1)?.role === "assistant");
   const sampling = samplingOf(conversation, thinking, traits);

@@ -29,19 +29,22 @@ export interface Prompt {
   readonly betas: ReadonlySet<string>;
 }
 
+export interface PromptOptions {
+  readonly breakpoints: CacheBreakpoints;
+  /** As of {@link sidesOf}. */
+  readonly takesLateInstructions: boolean;
+  /** Whether the model is asked to think. */
+  readonly isThinking: boolean;
+}
+
 /**
  * The turns of a conversation as messages. Turns of one side that follow each other become one message.
  *
- * @param takesLateInstructions As of {@link sidesOf}.
  * @throws {Failure} `invalid_request` naming what can't be expressed.
  */
-export function promptOf(
-  turns: readonly Turn[],
-  breakpoints: CacheBreakpoints,
-  takesLateInstructions: boolean,
-): Prompt {
-  const writer = new PromptWriter(breakpoints);
-  const groups = sidesOf(turns, takesLateInstructions);
+export function promptOf(turns: readonly Turn[], options: PromptOptions): Prompt {
+  const writer = new PromptWriter(options);
+  const groups = sidesOf(turns, options.takesLateInstructions);
   groups.forEach((group, index) => {
     writer.write(group, index === groups.length - 1);
   });
@@ -53,11 +56,13 @@ class PromptWriter implements Prompt {
   readonly messages: JsonObject[] = [];
   readonly betas = new Set<string>();
   readonly #breakpoints: CacheBreakpoints;
+  readonly #isThinking: boolean;
   readonly #calls = new PairedCalls(new CallIds(messagesCallId).next);
   readonly #inputs = new EarlierCallInputs();
 
-  constructor(breakpoints: CacheBreakpoints) {
+  constructor({ breakpoints, isThinking }: PromptOptions) {
     this.#breakpoints = breakpoints;
+    this.#isThinking = isThinking;
   }
 
   write({ side, turns }: Group, isLast: boolean): void {
@@ -151,10 +156,14 @@ class PromptWriter implements Prompt {
     };
   }
 
-  /** @param isLast Whether the model is to continue them. Anthropic refuses those that end with white space, or with a thought. */
+  /**
+   * @param isLast Whether the model is to continue them. Anthropic refuses those that end with white space, or with a thought, and those that have
+   *   a thought if the model is not asked to think.
+   */
   #assistantBlocks(parts: readonly AssistantPart[], isLast: boolean): readonly JsonObject[] {
     this.#calls.beginTurn();
-    const sent = parts.filter(isWritten);
+    const hidesThoughts = isLast && !this.#isThinking;
+    const sent = parts.filter((part) => isWritten(part) && !(hidesThoughts && part.kind === "reasoning"));
     const written = isLast ? sent.slice(0, sent.findLastIndex(({ kind }) => kind !== "reasoning") + 1) : sent;
     const blocks = written.flatMap((part, index) =>
       this.#assistantBlock(part, isLast && index === written.length - 1),
