@@ -67,3 +67,39 @@ describe("what a request says of OpenAI's cache", () => {
     }
   });
 });
+
+describe("a key by which requests that begin alike are cached", () => {
+  const anthropic = upstreamOf("anthropic");
+  const mark = { cache_control: { type: "ephemeral", ttl: "5m" } };
+  const text = (words: string) => ({ type: "text", text: words });
+  const call = { type: "function_call", call_id: "a", name: "look", arguments: "{}" };
+  const developer = (content: string) => ({ role: "developer", content });
+  const input = [developer("Rules."), developer("More rules."), HI, call];
+  const result = { type: "function_call_output", call_id: "a", output: "seen" };
+
+  it("has Anthropic cache the instructions and the conversation so far, as other providers do without being asked", async () => {
+    vendor.answers(200, ANSWERS.anthropic);
+    const asked = { input: [...input, result], prompt_cache_key: "k" };
+    const { ignored } = await respond(anthropic, "claude-x", { ...asked, instructions: "Be brief." });
+    expect(ignored).toEqual([]);
+    const { system, messages } = vendor.sent[0]?.body ?? {};
+    expect(system).toEqual([text("Be brief."), text("Rules."), { ...text("More rules."), ...mark }]);
+    expect(messages[0].content).toEqual([text("hi")]);
+    expect(messages[1].content).toEqual([{ type: "tool_use", id: "a", name: "look", input: {} }]);
+    expect(messages[2].content).toEqual([
+      { type: "tool_result", tool_use_id: "a", content: "seen", ...mark },
+    ]);
+    await chat(anthropic, "claude-x", { messages: [HI, { ...HI, content: [text("so?"), text(" ")] }], prompt_cache_key: "k" });
+    expect(vendor.sent[1]?.body.messages[0].content).toEqual([text("hi"), { ...text("so?"), ...mark }]);
+  });
+
+  it("does not add to what the client has marked itself, and without it nothing is cached", async () => {
+    vendor.answers(200, ANSWERS.anthropic);
+    const own = { ...HI, content: [{ ...text("long"), ...mark }] };
+    await chat(anthropic, "claude-x", { messages: [own, HI], prompt_cache_key: "k" });
+    await respond(anthropic, "claude-x", { input });
+    const [marked, bare] = vendor.sent.map(({ body }) => body);
+    expect(marked.messages[0].content).toEqual([{ ...text("long"), ...mark }, text("hi")]);
+    expect(JSON.stringify(bare)).not.toContain("cache_control");
+  });
+});

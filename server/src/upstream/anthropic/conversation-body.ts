@@ -14,6 +14,7 @@ import {
   turnsWithUser,
   type WrittenConversation,
 } from "../write-conversation.ts";
+import { markedByKey } from "./cache-by-key.ts";
 import { CacheBreakpoints } from "./cache-breakpoints.ts";
 import { type ModelTraits, traitsOf } from "./models.ts";
 import { isOutputSchema, outputSchema } from "./output-schema.ts";
@@ -57,7 +58,7 @@ export function messagesBodyOf(call: ConversationCall, keepsInstructions = true)
   const conversation = hasLostThoughts ? { ...call.conversation, reasoning: null } : call.conversation;
   const { thinking, maxTokens } = tokensOf({ ...call, conversation }, traits);
   const breakpoints = new CacheBreakpoints();
-  const prompt = promptOf(turnsWithUser(conversation.turns), {
+  const prompt = promptOf(turnsWithUser(markedByKey(conversation).turns), {
     breakpoints,
     takesLateInstructions: keepsInstructions && traits.hasLateInstructions,
     isThinking: isThinking(thinking),
