@@ -170,11 +170,14 @@ describe("a message for OpenAI", () => {
     expect(output.call_id).toBe(item.call_id);
   });
 
-  it("names the user of Claude Code, whose id is longer than OpenAI takes, by a hash", async () => {
+  it.each([
+    ["openai-responses", response],
+    ["openai", whole],
+  ])("names the user of Claude Code, whose id is longer than OpenAI takes, by a hash: %s", async (dialect, answer) => {
     const ask = (user: string) => {
-      vendor.answers(200, response);
+      vendor.answers(200, answer);
       const asked = { ...HI, metadata: { user_id: user } };
-      return messages(upstreamOf("openai-responses", { baseUrl: OPENAI }), "gpt-5", asked);
+      return messages(upstreamOf(dialect, { baseUrl: OPENAI }), "gpt-5", asked);
     };
     const long = `user_${"0".repeat(64)}_account__session_6e5cbd59-6a3e-4b4c-9a70-d4e40c9f12ba`;
     for (const user of [long, long, `${long}1`, "u-1"]) await ask(user);
@@ -183,6 +186,12 @@ describe("a message for OpenAI", () => {
     expect(again).toBe(first);
     expect(other).not.toBe(first);
     expect(short).toBe("u-1");
+  });
+
+  it("does not name the user to other servers of chat completions, which may refuse the field", async () => {
+    vendor.answers(200, whole);
+    await messages(upstreamOf("openai", { baseUrl: OTHER }), "m", { ...HI, metadata: { user_id: "u-1" } });
+    expect(vendor.sent[0]?.body).not.toHaveProperty("safety_identifier");
   });
 
   const openai = upstreamOf("openai", { baseUrl: OPENAI });

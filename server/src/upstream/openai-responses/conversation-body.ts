@@ -15,7 +15,13 @@ import { ENCRYPTED_REASONING, TEXT_LOGPROBS } from "../../conversation/response-
 import type { JsonObject } from "../../json/json.ts";
 import type { ConversationCall } from "../dialect.ts";
 import { identifierWithin } from "../identifiers.ts";
-import { answerTokens, callIdsFor, isOpenAiHost, MAX_RESPONSES_ID_LENGTH } from "../openai/openai-limits.ts";
+import {
+  answerTokens,
+  callIdsFor,
+  isOpenAiHost,
+  MAX_RESPONSES_ID_LENGTH,
+  MAX_USER_LENGTH,
+} from "../openai/openai-limits.ts";
 import { PairedCalls } from "../paired-calls.ts";
 import {
   cacheFieldsIn,
@@ -32,8 +38,6 @@ import {
 
 /** The provider of signatures that contain the id and the encrypted content of a reasoning item. */
 export const RESPONSES_SIGNATURE = "openai-responses";
-/** The longest identifier of a user that OpenAI has taken. Claude Code's are longer. */
-const MAX_USER_LENGTH = 64;
 /** Fields of other formats that the Responses API does not have. */
 const WITHOUT_FIELD = [
   "presencePenalty",

@@ -28,7 +28,13 @@ import {
   type WrittenConversation,
 } from "../write-conversation.ts";
 import { shortCallId } from "./call-ids.ts";
-import { callIdsFor, isOpenAiHost, limitOf, MAX_CHAT_CALL_ID_LENGTH } from "./openai-limits.ts";
+import {
+  callIdsFor,
+  isOpenAiHost,
+  limitOf,
+  MAX_CHAT_CALL_ID_LENGTH,
+  safetyIdentifierOf,
+} from "./openai-limits.ts";
 import { detailsIn } from "./reasoning-details.ts";
 
 /**
@@ -98,6 +104,7 @@ export function chatBodyOf(
     reasoning_effort: given(effortOf(conversation)),
     verbosity: conversation.verbosity === "medium" ? undefined : given(conversation.verbosity),
     service_tier: isOpenAi ? given(conversation.serviceTier) : undefined,
+    safety_identifier: safetyIdentifierOf(upstream, conversation.user),
     prompt_cache_key: isOpenAi ? given(conversation.promptCacheKey) : undefined,
     prompt_cache_retention: isOpenAi ? given(conversation.promptCacheRetention) : undefined,
     prompt_cache_options: isOpenAi ? given(conversation.promptCacheOptions) : undefined,

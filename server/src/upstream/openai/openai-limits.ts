@@ -1,8 +1,9 @@
 import type { Upstream } from "../../catalog/catalog.ts";
 import { hostOf } from "../host.ts";
-import { hashOf } from "../identifiers.ts";
+import { hashOf, identifierWithin } from "../identifiers.ts";
 import { given } from "../write-conversation.ts";
 
+const OWN_HOST = /(?:^|\.)openai\.com$/;
 /** Hosts of OpenAI itself, which have fields that other servers refuse. */
 const OPENAI_HOST = /(?:^|\.)(?:openai\.com|azure\.com)$/;
 /** Those that may serve OpenAI's models. At one of Azure's there are other providers' only, which may know only the older name of the limit. */
@@ -37,6 +38,15 @@ interface LimitFields {
 export const MAX_CHAT_CALL_ID_LENGTH = 40;
 /** That of its Responses API, of a call and of an item. */
 export const MAX_RESPONSES_ID_LENGTH = 64;
+
+/** The longest identifier of a user that OpenAI has taken. Claude Code's are longer. */
+export const MAX_USER_LENGTH = 64;
+
+/** The identifier of a user for Chat Completions. Only OpenAI's own are known to have a field for it: others may refuse it. */
+export function safetyIdentifierOf(upstream: Upstream, user: string | null): string | undefined {
+  const isTaken = user !== null && OWN_HOST.test(hostOf(upstream));
+  return isTaken ? identifierWithin(user, MAX_USER_LENGTH) : undefined;
+}
 
 /**
  * How an upstream gets the ids of calls; `null`: as they are. OpenAI refuses those of some other servers, such as vLLM's, which are longer than its
