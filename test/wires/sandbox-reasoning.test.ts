@@ -93,6 +93,25 @@ describe("reasoning of the sandbox", () => {
   });
 
   it.each([
+    ["reasoning_details", { reasoning: { effort: "low" } }],
+    ["thinking_blocks", { thinking: { type: "enabled", budget_tokens: 24 } }],
+  ])("is in %s for clients that read thoughts there, and is taken back", async (name, fields) => {
+    const { message } = (await chat(fields)) as { message: Record<string, object[]> };
+    const [thought] = message[name] ?? [];
+    expect(thought).toMatchObject({ signature: expect.stringMatching(/^ost1\./) });
+    expect(Object.values(thought ?? {})).toContain(message.reasoning_content);
+    const streamed = await fetch(
+      `${service.baseUrl}/v1/chat/completions`,
+      chatRequest({ ...fields, stream: true, stream_options: { include_usage: true } }),
+    );
+    const text = await streamed.text();
+    expect(text).toContain(`"${name}":[{`);
+    expect(text).toContain('"reasoning_tokens":24');
+    const messages = [{ role: "user", content: SAID }, message, { role: "user", content: "And south?" }];
+    expect((await chat({ ...fields, messages })).message).toMatchObject({ content: "And south?" });
+  });
+
+  it.each([
     [{ reasoning: { effort: "low", exclude: true } }],
     [{ include_reasoning: false, reasoning_effort: "low" }],
     [{ thinking: { type: "adaptive", display: "omitted" }, reasoning_effort: "low" }],

@@ -3,6 +3,7 @@ import { hostOf } from "../host.ts";
 import { hashOf, identifierWithin } from "../identifiers.ts";
 import { given } from "../write-conversation.ts";
 
+/** OpenAI's hosts, without those of Azure. */
 const OWN_HOST = /(?:^|\.)openai\.com$/;
 /** Hosts of OpenAI itself, which have fields that other servers refuse. */
 const OPENAI_HOST = /(?:^|\.)(?:openai\.com|azure\.com)$/;

@@ -2,8 +2,21 @@ import type { ErrorCode } from "../../../../sdk/src/contract/error-codes.ts";
 import { SANDBOX_MAX_CONCURRENCY } from "../../catalog/catalog.ts";
 import { UPSTREAM_SETTINGS } from "../../catalog/catalog-file.ts";
 import { Failure } from "../../errors/failure.ts";
-import { type Dialect, type DialectDefinition, type DialectParts, UpstreamRefused } from "../dialect.ts";
+import {
+  type ConversationAnswer,
+  type Dialect,
+  type DialectDefinition,
+  type DialectParts,
+  type ForwardCall,
+  UpstreamRefused,
+} from "../dialect.ts";
+import { CompletionReader } from "../openai/answer-events.ts";
+import { thinkerOf } from "../openai/conversation-body.ts";
+import { CHAT_PATH } from "../openai/converse.ts";
 import { openAiDialect } from "../openai/index.ts";
+import { postWithBearer } from "../post-json.ts";
+import { readAnswer } from "../read-answer.ts";
+import type { Transport } from "../transport.ts";
 import { createSandboxTransport } from "./sandbox-transport.ts";
 
 /** Models that need no provider: they answer in process. */
@@ -37,12 +50,34 @@ const CODES: Readonly<Record<number, ErrorCode>> = {
 
 /** The dialect of the sandbox models. */
 function sandboxDialect({ now, monotonicMs }: DialectParts): Dialect {
-  const { own, converse, embed } = openAiDialect(createSandboxTransport({ now }), monotonicMs);
+  const transport = createSandboxTransport({ now });
+  const { own, converse, embed } = openAiDialect(transport, monotonicMs);
   return {
-    own: own && { wire: own.wire, forward: (call) => own.forward(call).catch(throwAsService) },
+    own: own && {
+      wire: own.wire,
+      forward: (call) =>
+        (asksInOtherWords(call) ? read(transport, call) : own.forward(call)).catch(throwAsService),
+    },
     converse: (call) => converse(call).catch(throwAsService),
     embed: (call) => embed(call).catch(throwAsService),
   };
+}
+
+/** Whether a client reads thoughts in the lists of OpenRouter or LiteLLM, which only the service writes: it signs them. */
+function asksInOtherWords({ request: { body } }: ForwardCall): boolean {
+  const { n = null, reasoning = null, include_reasoning: included = null, thinking = null } = body.value;
+  return (n ?? 1) === 1 && (reasoning !== null || included !== null || thinking !== null);
+}
+
+/** Answers a request as it is, and leaves writing the answer to the service. */
+async function read(transport: Transport, call: ForwardCall): Promise<ConversationAnswer> {
+  const { body, stream } = call.request;
+  const text = body.textWith({
+    model: call.upstreamModel,
+    stream_options: stream ? { include_usage: true } : undefined,
+  });
+  const response = await postWithBearer(transport, call, CHAT_PATH, text);
+  return readAnswer(response, { stream, reader: new CompletionReader(thinkerOf(call)), ignored: [] });
 }
 
 function throwAsService(thrown: unknown): never {
