@@ -60,6 +60,26 @@ describe("a chat completion of an upstream with the Responses API", () => {
     });
   });
 
+  it("calls a tool without parameters with an empty object, which clients parse, and does not complete a call that was cut off", async () => {
+    const callOf = async (item: object, response: object = {}) => {
+      const body = upstreamResponse({ output: [item], ...response });
+      running.answers.native = answersWhole(body);
+      const { message, finish_reason: reason } = (await (await ask({})).json()).choices[0];
+      running.answers.native = streamsEvents([
+        { type: "response.created", response: { ...body, output: [] } },
+        { type: "response.output_item.added", output_index: 0, item: { ...item, status: "in_progress" } },
+        { type: "response.output_item.done", output_index: 0, item },
+        { type: `response.${body.status}`, response: body },
+      ]);
+      const streamed = messageOf(textChunks(await (await ask({ stream: true })).text()));
+      expect(streamed.calls[0]?.arguments).toBe(message.tool_calls[0].function.arguments);
+      return [message.tool_calls[0].function.arguments, reason];
+    };
+    expect(await callOf({ ...CALL, arguments: "" })).toEqual(["{}", "tool_calls"]);
+    const cut = { status: "incomplete", incomplete_details: { reason: "max_output_tokens" } };
+    expect(await callOf({ ...CALL, arguments: "", status: "incomplete" }, cut)).toEqual(["", "length"]);
+  });
+
   it("is asked for without being stored", async () => {
     running.answers.native = answersWhole(upstreamResponse());
     await ask({

@@ -133,7 +133,7 @@ export class ResponseReader extends AnswerReader {
         const call = this.#calls.get(index) ?? this.#beginCall(item, index);
         const input = isWhole ? callInputText(item.arguments) : "";
         if (input !== "") this.found({ kind: "call-input", call, text: input });
-        this.found({ kind: "call-end", call, signature: null });
+        if (item.status !== "incomplete") this.found({ kind: "call-end", call, signature: null });
       }
     }
   }

@@ -108,8 +108,11 @@ export class ChatWriter implements AnswerWriter {
       case "call-input":
         return this.#callInput(event.call, event.text);
       case "call-end": {
-        const custom = this.#calls[event.call]?.custom ?? null;
-        return custom === null ? "" : this.#customInput(event.call, custom.end());
+        const call = this.#calls[event.call];
+        if (call === undefined) return "";
+        if (call.custom !== null) return this.#customInput(event.call, call.custom.end());
+        // A tool without parameters may be called without input. Clients parse it.
+        return call.input === "" ? this.#callInput(event.call, "{}") : "";
       }
       case "finish":
         return this.#writeFinish(event.reason, event.usage);
