@@ -311,3 +311,15 @@ describe("what a model has said and then refused", () => {
     expect(texts(forResponses.input[1].content)).toEqual(told);
   });
 });
+
+describe("the thoughts that a model of Mistral's has among its texts", () => {
+  it("are left out for providers that can't read them", async () => {
+    const content = [{ type: "thinking", thinking: [text("Hm.")] }, text("Well.")];
+    const messages = [user("hi"), { role: "assistant", content }, user("why?")];
+    await whole(chat(anthropic, "claude-x", { messages }));
+    await whole(chat(google, "gemini-3-pro", { messages }));
+    const [forAnthropic, forGoogle] = vendor.sent.map(({ body }) => body);
+    expect(forAnthropic.messages[1].content).toEqual([text("Well.")]);
+    expect(forGoogle.contents[1].parts).toEqual([{ text: "Well." }]);
+  });
+});

@@ -40,6 +40,27 @@ describe("thoughts of a model with Chat Completions", () => {
     ]);
   });
 
+  it("shows thoughts that are parts of the content, as Mistral's are, and does not give them back", async () => {
+    const thinking = (text: string) => ({ type: "thinking", thinking: [{ type: "text", text }] });
+    service.answers.chat = chatStream(
+      [{ content: [thinking("H")] }],
+      [{ content: [thinking("m"), { type: "text", text: "4" }] }],
+      [{ content: "2" }],
+      [{}, "stop"],
+    );
+    const shown = { ...HI, thinking: { type: "adaptive" } };
+    const { content } = await service.streamed(shown);
+    expect(content).toEqual([
+      { type: "thinking", thinking: "Hm", signature: "" },
+      { type: "text", text: "42" },
+    ]);
+    service.answers.chat = chatWhole({ content: [thinking("Hm"), { type: "text", text: "42" }] });
+    const more = { role: "user", content: "So?" };
+    const messages = [...HI.messages, { role: "assistant", content }, more];
+    expect(await (await service.post({ ...shown, messages })).json()).toMatchObject({ content });
+    expect(sent().messages).toEqual([...HI.messages, { role: "assistant", content: "42" }, more]);
+  });
+
   it.each([
     ["shown", { type: "adaptive" }],
     ["omitted", { type: "adaptive", display: "omitted" }],

@@ -40,8 +40,8 @@ export class CompletionReader extends AnswerReader {
   #hasPieces = false;
   #reason: string | null = null;
   #stopSequence: string | null = null;
-  /** What the upstream calls thoughts. */
-  #member: ThoughtMember = "reasoning_content";
+  /** What the upstream calls thoughts; `null`: they are parts of the content, as Mistral's, which it does not need back. */
+  #member: ThoughtMember | null = "reasoning_content";
   readonly #details = new ReasoningDetails();
   readonly #thinker: Thinker;
 
@@ -130,10 +130,18 @@ export class CompletionReader extends AnswerReader {
       this.#member = delta.reasoning_content === thought ? "reasoning_content" : "reasoning";
       this.foundNeededThought(thought);
     }
-    const text = textOf(delta.content);
-    if (text !== "") {
+    let probabilities = isJsonObject(logprobs) ? logprobsIn(logprobs.content) : undefined;
+    for (const { isThought, text } of piecesOf(delta.content)) {
+      if (text === "") continue;
+      if (isThought) {
+        this.#member = null;
+        this.foundThought(text);
+        continue;
+      }
       this.#endThought();
-      this.foundText(text, isJsonObject(logprobs) ? logprobsIn(logprobs.content) : undefined);
+      // They are of all texts together.
+      this.foundText(text, probabilities);
+      probabilities = undefined;
     }
     if (typeof delta.refusal === "string" && delta.refusal !== "") {
       this.#endThought();
@@ -161,7 +169,8 @@ export class CompletionReader extends AnswerReader {
   }
 
   #endThought(): void {
-    this.endNeededThought(thoughtSignature(this.#thinker, this.#member));
+    if (this.#member === null) this.endThought();
+    else this.endNeededThought(thoughtSignature(this.#thinker, this.#member));
   }
 
   /** The data that the provider wants back with a call. With the first call these contain the details that OpenRouter sends of thoughts. */
@@ -207,12 +216,27 @@ export class CompletionReader extends AnswerReader {
   }
 }
 
-/** The text of a content, which some servers write as parts. */
-function textOf(content: Json | undefined): string {
-  if (content === undefined || content === null) return "";
-  if (typeof content === "string") return content;
+interface ContentPiece {
+  readonly isThought: boolean;
+  readonly text: string;
+}
+
+/** The texts of a content, which some servers write as parts. Mistral's has thoughts among them. */
+function piecesOf(content: Json | undefined): readonly ContentPiece[] {
+  if (content === undefined || content === null) return [];
+  if (typeof content === "string") return [{ isThought: false, text: content }];
   if (!Array.isArray(content)) throw malformedResponse();
-  return content
+  return content.flatMap((part: Json): ContentPiece[] => {
+    if (!isJsonObject(part)) return [];
+    const { type, text, thinking } = part;
+    if (type === "thinking") return [{ isThought: true, text: thoughtIn(thinking) }];
+    return typeof text === "string" ? [{ isThought: false, text }] : [];
+  });
+}
+
+function thoughtIn(thinking: Json | undefined): string {
+  if (!Array.isArray(thinking)) return typeof thinking === "string" ? thinking : "";
+  return thinking
     .map((part: Json) => (isJsonObject(part) && typeof part.text === "string" ? part.text : ""))
     .join("");
 }

@@ -145,11 +145,18 @@ function resultOf(message: JsonObject, at: string): ToolResultPart {
 
 /** A model may have said something before it refused. Some clients repeat the refusal as the content. */
 function saidParts({ content, refusal }: JsonObject, at: string): AssistantPart[] {
-  const said = content === null || content === undefined ? [] : textParts(content, `${at}.content`);
+  const said = content === null || content === undefined ? [] : textParts(withoutThoughts(content), `${at}.content`);
   const parts = said.filter(({ text }) => text !== "");
   const isSaid = parts.length > 0 && (refusal === "" || parts.some(({ text }) => text === refusal));
   if (typeof refusal !== "string" || isSaid) return parts;
   return [...parts, { kind: "refusal", text: refusal, cache: null, at: `${at}.refusal` }];
+}
+
+/** A content without the thoughts that Mistral's models have among its texts. Other providers can't read them. */
+function withoutThoughts(content: Json): Json {
+  return Array.isArray(content)
+    ? content.filter((part: Json) => objectOf(part).type !== "thinking")
+    : content;
 }
 
 function textParts(content: Json | undefined, contentAt: string): TextPart[] {
