@@ -323,3 +323,33 @@ describe("the thoughts that a model of Mistral's has among its texts", () => {
     expect(forGoogle.contents[1].parts).toEqual([{ text: "Well." }]);
   });
 });
+
+describe("a file", () => {
+  const file = (file_data: string, filename = "a.md") => user([{ type: "file", file: { filename, file_data } }]);
+
+  it("may be named by its URL, as clients of OpenRouter do", async () => {
+    const url = "https://example.com/report.pdf";
+    const messages = [file(url)];
+    await whole(chat(anthropic, "claude-x", { messages }));
+    await whole(chat(google, "gemini-3-pro", { messages }));
+    await whole(chat(responses, "gpt-5", { messages }));
+    const [forAnthropic, forGoogle, forResponses] = vendor.sent.map(({ body }) => body);
+    expect(forAnthropic.messages[0].content).toMatchObject([{ source: { type: "url", url } }]);
+    expect(forGoogle.contents[0].parts).toMatchObject([{ fileData: { fileUri: url } }]);
+    expect(forResponses.input[0].content).toEqual([{ type: "input_file", file_url: url }]);
+    for (const wrong of ["JVBERi0=", 5]) {
+      const asked = chat(anthropic, "claude-x", { messages: [file(wrong as string)] });
+      await expect(asked).rejects.toMatchObject({ param: "messages.0.content.0.file.file_data" });
+    }
+  });
+
+  it.each(["text/markdown", "text/csv", "application/json"])(
+    "of the type %s is a text for Anthropic, which takes no files of other types",
+    async (type) => {
+      const data = Buffer.from("# Grüße").toString("base64");
+      await whole(chat(anthropic, "claude-x", { messages: [file(`data:${type};base64,${data}`)] }));
+      const source = { type: "text", media_type: "text/plain", data: "# Grüße" };
+      expect(vendor.sent[0]?.body.messages[0].content).toEqual([{ type: "document", source, title: "a.md" }]);
+    },
+  );
+});

@@ -235,6 +235,7 @@ describe("a response of an upstream with chat completions", () => {
           { type: "input_image", image_url: image, detail: "auto" },
           { type: "input_image", image_url: "https://example.com/a.png", detail: "low" },
           { type: "input_file", file_data: pdf, filename: "a.pdf" },
+          { type: "input_file", file_data: "data:text/csv;base64,YSxi", filename: "a.csv" },
         ]),
       ],
     });
@@ -243,6 +244,8 @@ describe("a response of an upstream with chat completions", () => {
       { type: "image_url", image_url: { url: image } },
       { type: "image_url", image_url: { url: "https://example.com/a.png", detail: "low" } },
       { type: "file", file: { file_data: pdf, filename: "a.pdf" } },
+      // OpenAI's Chat Completions take no other files than PDFs.
+      { type: "text", text: "a.csv\na,b" },
     ]);
   });
 

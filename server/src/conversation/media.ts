@@ -32,3 +32,12 @@ export function mediaSourceOf(url: unknown, at: string): MediaSource {
 export function urlOf(source: MediaSource): string {
   return source.kind === "url" ? source.url : `data:${source.mediaType};base64,${source.data}`;
 }
+
+/** Types of data that is text, beside those whose names begin with `text/`. */
+const TEXT_TYPE = /^(?:text\/.+|application\/(?:json|xml|yaml|x-yaml|toml|sql|javascript|x-javascript|x-sh))$/;
+
+/** The text that inline data is, for providers that take texts and not their files; `null`: it is something else, or a URL. */
+export function textIn(source: MediaSource): string | null {
+  if (source.kind === "url" || !TEXT_TYPE.test(source.mediaType)) return null;
+  return new TextDecoder().decode(Buffer.from(source.data, "base64"));
+}

@@ -12,6 +12,7 @@ import {
   type Turn,
   type UserPart,
 } from "../../conversation/conversation.ts";
+import { textIn } from "../../conversation/media.ts";
 import type { JsonObject } from "../../json/json.ts";
 import { PairedCalls } from "../paired-calls.ts";
 import { EarlierCallInputs, given, resultWithoutCall } from "../write-conversation.ts";
@@ -125,12 +126,12 @@ class PromptWriter implements Prompt {
     const { source } = part;
     if (isImage(part)) return { type: "image", source: sourceOf(source) };
     const title = part.kind === "file" ? given(part.filename) : undefined;
-    if (source.kind === "data" && source.mediaType === "text/plain") {
-      const data = new TextDecoder().decode(Buffer.from(source.data, "base64"));
+    const data = textIn(source);
+    if (data !== null) {
       return { type: "document", source: { type: "text", media_type: "text/plain", data }, title };
     }
     if (source.kind === "data" && source.mediaType !== "application/pdf") {
-      throw cannot(part.at, "must be an image, a PDF or a plain text for this model");
+      throw cannot(part.at, "must be an image, a PDF or a text for this model");
     }
     this.betas.add(PDFS);
     return { type: "document", source: sourceOf(source), title };

@@ -13,7 +13,7 @@ import {
   type Turn,
   type UserPart,
 } from "../../conversation/conversation.ts";
-import { urlOf } from "../../conversation/media.ts";
+import { textIn, urlOf } from "../../conversation/media.ts";
 import { type Json, type JsonObject, parseJsonObject } from "../../json/json.ts";
 import type { ConversationCall, UpstreamCall } from "../dialect.ts";
 import {
@@ -275,10 +275,14 @@ function userPart(part: UserPart): JsonObject {
     }
     case "audio":
       return { type: "input_audio", input_audio: { data: part.data, format: part.format } };
-    case "file":
+    case "file": {
       if (part.source.kind === "url")
         throw cannot(part.at, "must be inline: this model's provider takes no file by URL");
+      const text = textIn(part.source);
+      // As files, OpenAI's Chat Completions take only PDFs.
+      if (text !== null) return { type: "text", text: part.filename === null ? text : `${part.filename}\n${text}` };
       return { type: "file", file: { file_data: urlOf(part.source), filename: part.filename ?? "file" } };
+    }
   }
 }
 

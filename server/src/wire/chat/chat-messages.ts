@@ -11,7 +11,7 @@ import {
   UNSUPPORTED,
   type UserPart,
 } from "../../conversation/conversation.ts";
-import { dataSourceOf, mediaSourceOf } from "../../conversation/media.ts";
+import { mediaSourceOf } from "../../conversation/media.ts";
 import type { SignatureSealer } from "../../conversation/sealed-signature.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../json/json.ts";
 import { resultWithoutCall } from "../../upstream/write-conversation.ts";
@@ -187,8 +187,8 @@ function uncachedPart(part: JsonObject, at: string): UserPart {
     const { file_data: data, file_id: id } = file;
     if (typeof id === "string" && typeof data !== "string")
       throw cannot(`${at}.file.file_id`, NO_STORED_FILES);
-    const source = typeof data === "string" ? dataSourceOf(data) : null;
-    if (source === null) throw cannot(`${at}.file.file_data`, "must be a data URL with base64");
+    // OpenRouter's clients name files by their URLs there.
+    const source = mediaSourceOf(data, `${at}.file.file_data`);
     const [filename, filenameAt] = [textOf(file.filename), `${at}.file.filename`];
     return { kind: "file", source, filename, filenameAt, cache: null, at: `${at}.file` };
   }
