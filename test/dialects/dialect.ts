@@ -369,6 +369,7 @@ export const NEUTRAL: readonly object[] = [
   // Of clients of OpenRouter, such as LiteLLM, and of chat applications that send the settings of every server.
   { usage: { include: true }, transforms: [], plugins: [] },
   { repetition_penalty: 1, min_p: 0, top_a: 0 },
+  { session_id: "s", trace: { trace_id: "t" } },
   {
     safe_prompt: false,
     messages: [

@@ -75,6 +75,9 @@ const READ = new Set<string>([
   "prompt_cache_options",
   "prompt_cache_retention",
   "cache_control",
+  // By which OpenRouter's clients, such as LangChain's, group requests in its logs.
+  "session_id",
+  "trace",
 ]);
 
 /** Values of other fields that ask for nothing special. */
