@@ -75,6 +75,27 @@ describe("what Claude Code says for Anthropic's bills at the beginning of its in
   });
 });
 
+describe("a tool without parameters", () => {
+  it("has a schema of the type that Anthropic demands", async () => {
+    vendor.answers(200, answer({ type: "text", text: "Fine." }));
+    const parameters = [undefined, null, {}, { properties: { a: {} } }, SCHEMA];
+    const tools = parameters.map((one, index) => ({
+      type: "function",
+      function: { name: `f${index}`, parameters: one },
+    }));
+    await chat(upstream, "claude-sonnet-4-5", { ...HI, tools });
+    const schemas = vendor.sent[0]?.body.tools.map((tool: { input_schema: object }) => tool.input_schema);
+    const none = { type: "object", properties: {} };
+    expect(schemas).toEqual([
+      none,
+      none,
+      { type: "object" },
+      { type: "object", properties: { a: {} } },
+      SCHEMA,
+    ]);
+  });
+});
+
 describe("a text to stop at", () => {
   it.each([[["END", "\n\n"]], [" "]])(
     "is refused if it is only white space, as Anthropic does: %j",

@@ -69,12 +69,18 @@ function toolOf(
   return {
     name,
     description: given(description),
-    input_schema: parameters ?? { type: "object", properties: {} },
+    input_schema: schemaOf(parameters),
     ...breakpoints.of(cache),
     // Otherwise a stream is silent until the whole input of a call was checked.
     eager_input_streaming: stream || undefined,
     strict: traits.hasOutputSchemas ? given(strict) : undefined,
   };
+}
+
+/** Anthropic refuses a schema without a type, as some MCP servers have it for tools without parameters. */
+function schemaOf(parameters: JsonObject | null): JsonObject {
+  if (parameters === null) return { type: "object", properties: {} };
+  return parameters.type === undefined ? { type: "object", ...parameters } : parameters;
 }
 
 function toolChoiceOf(
