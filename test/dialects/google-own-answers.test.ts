@@ -107,7 +107,10 @@ describe("an answer of Google", () => {
       candidatesTokensDetails: [{ modality: "IMAGE", tokenCount: 6 }],
     };
     vendor.answers(200, answer([{ text: "Fine." }], { finishReason: "STOP" }, told));
-    expect((await chat(upstream, "gemini-3-pro", HI)).usage).toEqual({
+    const reported = await chat(upstream, "gemini-3-pro", HI);
+    const { usage: written } = await whole(Promise.resolve(reported));
+    expect(written.prompt_tokens_details).toEqual({ cached_tokens: 30, audio_tokens: 40 });
+    expect(reported.usage).toEqual({
       promptTokens: 120,
       completionTokens: 12,
       cachedTokens: 30,

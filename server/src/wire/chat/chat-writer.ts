@@ -234,7 +234,7 @@ function extraOf(signature: Signature | null): JsonObject {
 }
 
 function usageOf(usage: Usage): JsonObject {
-  const { promptTokens, completionTokens, cachedTokens } = usage;
+  const { promptTokens, completionTokens, cachedTokens, audioPromptTokens: heard = 0 } = usage;
   const written = (usage.cacheWriteTokens ?? 0) + (usage.cacheWrite1hTokens ?? 0);
   return {
     prompt_tokens: promptTokens,
@@ -243,6 +243,7 @@ function usageOf(usage: Usage): JsonObject {
     prompt_tokens_details: {
       cached_tokens: cachedTokens,
       ...(written > 0 ? { cache_write_tokens: written } : {}),
+      ...(heard > 0 ? { audio_tokens: heard } : {}),
     },
     completion_tokens_details: { reasoning_tokens: usage.reasoningTokens ?? 0 },
   };
