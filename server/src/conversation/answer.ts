@@ -28,6 +28,8 @@ export type AnswerEvent =
       readonly data: string;
       readonly signature: Signature | null;
     }
+  /** A page on the web that the text before it refers to. */
+  | ({ readonly kind: "citation" } & Citation)
   /** Begins a tool call. Calls are numbered from 0. The pieces of several calls may come by turns. */
   | {
       readonly kind: "call";
@@ -48,6 +50,15 @@ export type AnswerEvent =
       /** `null`: the upstream has reported none. */
       readonly usage: Usage | null;
     };
+
+/** A page on the web, with the part of the text that refers to it: from one character to another. */
+export interface Citation {
+  readonly url: string;
+  /** May be empty. */
+  readonly title: string;
+  readonly start: number;
+  readonly end: number;
+}
 
 /** A token with the logarithm of its probability. */
 export type Logprob = {

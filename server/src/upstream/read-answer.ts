@@ -3,6 +3,7 @@ import type { Signature } from "../conversation/conversation.ts";
 import { isJsonObject, type Json } from "../json/json.ts";
 import type { Usage } from "../tokens/token-estimate.ts";
 import type { ConversationAnswer } from "./dialect.ts";
+import { citationsIn } from "./citations.ts";
 import { answerText, eventDataOf, parseable } from "./post-json.ts";
 import { jsonText, malformedResponse } from "./refusal.ts";
 import { TransportError, type TransportResponse } from "./transport.ts";
@@ -84,6 +85,9 @@ export abstract class AnswerReader {
         if (this.#said !== kind) this.countItem();
         this.#said = kind;
         break;
+      case "citation":
+        this.countItem();
+        break;
       case "call":
       case "image":
       case "reasoning-end":
@@ -96,6 +100,12 @@ export abstract class AnswerReader {
     if (text === "") return;
     if (this.answerTool === null) this.found({ kind: "text", text, ...(logprobs && { logprobs }) });
     else this.#heldBack += text;
+  }
+
+  /** The pages that the text refers to. */
+  protected foundCitations(annotations: Json | undefined): void {
+    if (this.answerTool !== null) return;
+    for (const citation of citationsIn(annotations)) this.found({ kind: "citation", ...citation });
   }
 
   protected foundThought(text: string): void {
@@ -191,6 +201,7 @@ function keptCharacters({ events }: AnswerPiece): number {
     if ("text" in event) characters += event.text.length;
     else if (event.kind === "call") characters += event.id.length + event.name.length;
     else if (event.kind === "image") characters += event.data.length;
+    else if (event.kind === "citation") characters += event.url.length + event.title.length;
     if (event.kind === "text") characters += charactersOf(event.logprobs ?? []);
     const fields = "signature" in event ? event.signature?.fields : undefined;
     if (fields !== undefined) for (const value of Object.values(fields)) characters += value.length;

@@ -76,6 +76,9 @@ export class ResponseReader extends AnswerReader {
       case "response.output_text.delta":
         this.#text(delta, event.logprobs, index);
         break;
+      case "response.output_text.annotation.added":
+        this.foundCitations([event.annotation ?? null]);
+        break;
       case "response.refusal.delta":
         this.#piece("refusal", delta, index);
         break;
@@ -181,6 +184,7 @@ export class ResponseReader extends AnswerReader {
     for (const part of Array.isArray(content) ? content : []) {
       if (!isJsonObject(part)) continue;
       this.#text(part.text, part.logprobs, index);
+      this.foundCitations(part.annotations);
       this.#piece("refusal", part.refusal, index);
     }
   }

@@ -143,6 +143,7 @@ export class CompletionReader extends AnswerReader {
       this.foundText(text, probabilities);
       probabilities = undefined;
     }
+    this.foundCitations(delta.annotations);
     if (typeof delta.refusal === "string" && delta.refusal !== "") {
       this.#endThought();
       this.found({ kind: "refusal", text: delta.refusal });

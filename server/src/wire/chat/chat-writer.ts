@@ -1,4 +1,4 @@
-import type { AnswerEvent, FinishReason, TokenLogprob } from "../../conversation/answer.ts";
+import type { AnswerEvent, Citation, FinishReason, TokenLogprob } from "../../conversation/answer.ts";
 import { CallIds } from "../../conversation/call-ids.ts";
 import { CHAT_CONTROL_EVENTS, LAST_CHUNK } from "../../conversation/control-events.ts";
 import type { Signature } from "../../conversation/conversation.ts";
@@ -53,6 +53,7 @@ export class ChatWriter implements AnswerWriter {
   /** Clients match results to calls by their ids, and some upstreams give each call the same one. */
   readonly #callIds = new CallIds();
   readonly #images: JsonObject[] = [];
+  readonly #annotations: JsonObject[] = [];
   readonly #logprobs: TokenLogprob[] = [];
   #text = "";
   #refusal: string | null = null;
@@ -90,6 +91,11 @@ export class ChatWriter implements AnswerWriter {
         const image = imageOf(event, this.#images.length);
         this.#images.push(image);
         return this.#delta({ images: [image] });
+      }
+      case "citation": {
+        const annotation = annotationOf(event);
+        this.#annotations.push(annotation);
+        return this.#delta({ annotations: [annotation] });
       }
       // OpenAI's chat completions have no place for the signature of a thought.
       case "reasoning-end": {
@@ -133,6 +139,7 @@ export class ChatWriter implements AnswerWriter {
       ...this.#thoughtListMember(),
       ...(this.#images.length === 0 ? {} : { images: this.#images }),
       ...(calls.length === 0 ? {} : { tool_calls: calls }),
+      ...(this.#annotations.length === 0 ? {} : { annotations: this.#annotations }),
     };
     return JSON.stringify({
       ...this.#head,
@@ -213,6 +220,10 @@ function calledOf({ id, name, input, signature, custom }: Call): JsonObject {
       ? { type: "function", function: { name, arguments: input } }
       : { type: "custom", custom: { name, input: custom.text } };
   return { id, ...called, ...extraOf(signature) };
+}
+
+function annotationOf({ url, title, start, end }: Citation): JsonObject {
+  return { type: "url_citation", url_citation: { url, title, start_index: start, end_index: end } };
 }
 
 /** An image in the form of OpenRouter and LiteLLM: OpenAI has none. `index`: its place among the images of the message. */

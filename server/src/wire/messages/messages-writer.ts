@@ -78,6 +78,9 @@ export class MessagesWriter implements AnswerWriter {
         return this.#said("text", event.text);
       case "image":
         return this.#withoutImage(event.mediaType);
+      // The Messages API has only citations of what Anthropic has found, with its encrypted data.
+      case "citation":
+        return "";
       case "reasoning":
         if (event.isNeededByCalls === true && this.#options.thoughts !== "shown") this.#unseen += event.text;
         return this.#options.thoughts === "hidden" ? "" : this.#said("thinking", event.text);

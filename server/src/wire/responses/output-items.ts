@@ -1,4 +1,4 @@
-import type { TokenLogprob } from "../../conversation/answer.ts";
+import type { Citation, TokenLogprob } from "../../conversation/answer.ts";
 import type { CallInputs } from "../../json/call-inputs.ts";
 import type { JsonObject } from "../../json/json.ts";
 import { ObjectEnd } from "../../json/object-end.ts";
@@ -67,6 +67,7 @@ interface MessagePart {
   readonly kind: "text" | "refusal";
   text: string;
   readonly logprobs: TokenLogprob[];
+  readonly annotations: JsonObject[];
 }
 
 /** A message of the model. Its parts follow each other. */
@@ -81,11 +82,20 @@ export class MessageItem extends OutputItem {
     const last = this.#parts.at(-1);
     if (last?.kind === kind) return this.#delta(last, text, logprobs);
     const closed = this.endContent();
-    const part: MessagePart = { kind, text: "", logprobs: [] };
+    const part: MessagePart = { kind, text: "", logprobs: [], annotations: [] };
     this.position = { ...this.position, content_index: this.#parts.length };
     this.#parts.push(part);
     const added = this.emit("response.content_part.added", { part: partValue(part) });
     return closed + added + this.#delta(part, text, logprobs);
+  }
+
+  /** Adds a page that the text refers to. */
+  cite({ url, title, start, end }: Citation): string {
+    const part = this.#parts.at(-1);
+    if (part?.kind !== "text") return "";
+    const annotation = { type: "url_citation", url, title, start_index: start, end_index: end };
+    const annotation_index = part.annotations.push(annotation) - 1;
+    return this.emit("response.output_text.annotation.added", { annotation_index, annotation });
   }
 
   value(): JsonObject {
@@ -112,9 +122,9 @@ export class MessageItem extends OutputItem {
   }
 }
 
-function partValue({ kind, text, logprobs }: MessagePart): JsonObject {
+function partValue({ kind, text, logprobs, annotations }: MessagePart): JsonObject {
   return kind === "text"
-    ? { type: "output_text", text, annotations: [], logprobs }
+    ? { type: "output_text", text, annotations, logprobs }
     : { type: "refusal", refusal: text };
 }
 

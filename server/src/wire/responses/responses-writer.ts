@@ -100,6 +100,8 @@ export class ResponsesWriter implements AnswerWriter {
         return this.#endReasoning(event.signature);
       case "image":
         return this.#writeImage(event.mediaType, event.data);
+      case "citation":
+        return this.#said instanceof MessageItem ? this.#said.cite(event) : "";
       case "call":
         return this.#beginCall(event.call, event.id, event.name);
       case "call-input":
