@@ -186,12 +186,20 @@ describe("a message for OpenAI", () => {
     expect(again).toBe(first);
     expect(other).not.toBe(first);
     expect(short).toBe("u-1");
+    // OpenAI caches the beginning of the session's prompts by it.
+    expect(vendor.sent.map(({ body }) => body.prompt_cache_key)).toEqual([first, again, other, undefined]);
   });
 
   it("does not name the user to other servers of chat completions, which may refuse the field", async () => {
     vendor.answers(200, whole);
-    await messages(upstreamOf("openai", { baseUrl: OTHER }), "m", { ...HI, metadata: { user_id: "u-1" } });
-    expect(vendor.sent[0]?.body).not.toHaveProperty("safety_identifier");
+    const user = JSON.stringify({ device_id: "d", session_id: "s" });
+    const asked = { ...HI, metadata: { user_id: user } };
+    await messages(upstreamOf("openai", { baseUrl: OTHER }), "m", asked);
+    const { safety_identifier: named, prompt_cache_key: key } = vendor.sent[0]?.body ?? {};
+    expect([named, key]).toEqual([undefined, undefined]);
+    vendor.answers(200, response);
+    await messages(upstreamOf("openai-responses", { baseUrl: OTHER }), "m", asked);
+    expect(vendor.sent[1]?.body.prompt_cache_key).toBeUndefined();
   });
 
   const openai = upstreamOf("openai", { baseUrl: OPENAI });

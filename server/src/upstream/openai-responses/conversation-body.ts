@@ -17,6 +17,7 @@ import type { ConversationCall } from "../dialect.ts";
 import { identifierWithin } from "../identifiers.ts";
 import {
   answerTokens,
+  cacheKeyOf,
   callIdsFor,
   isOpenAiHost,
   MAX_RESPONSES_ID_LENGTH,
@@ -78,7 +79,7 @@ export function responsesBodyOf(call: ConversationCall, asksForReasoning: boolea
     text: textOf(conversation),
     reasoning: reasoningOf(conversation),
     service_tier: given(conversation.serviceTier),
-    prompt_cache_key: given(conversation.promptCacheKey),
+    prompt_cache_key: cacheKeyOf(call.upstream, conversation),
     prompt_cache_retention: isOpenAi ? given(conversation.promptCacheRetention) : undefined,
     prompt_cache_options: isOpenAi ? given(conversation.promptCacheOptions) : undefined,
     safety_identifier: user === null ? undefined : identifierWithin(user, MAX_USER_LENGTH),

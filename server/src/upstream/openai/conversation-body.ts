@@ -29,6 +29,7 @@ import {
 } from "../write-conversation.ts";
 import { shortCallId } from "./call-ids.ts";
 import {
+  cacheKeyOf,
   callIdsFor,
   isOpenAiHost,
   limitOf,
@@ -105,7 +106,7 @@ export function chatBodyOf(
     verbosity: conversation.verbosity === "medium" ? undefined : given(conversation.verbosity),
     service_tier: isOpenAi ? given(conversation.serviceTier) : undefined,
     safety_identifier: safetyIdentifierOf(upstream, conversation.user),
-    prompt_cache_key: isOpenAi ? given(conversation.promptCacheKey) : undefined,
+    prompt_cache_key: isOpenAi ? cacheKeyOf(upstream, conversation) : undefined,
     prompt_cache_retention: isOpenAi ? given(conversation.promptCacheRetention) : undefined,
     prompt_cache_options: isOpenAi ? given(conversation.promptCacheOptions) : undefined,
   };

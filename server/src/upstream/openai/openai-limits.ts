@@ -1,4 +1,5 @@
 import type { Upstream } from "../../catalog/catalog.ts";
+import type { Conversation } from "../../conversation/conversation.ts";
 import { hostOf } from "../host.ts";
 import { hashOf, identifierWithin } from "../identifiers.ts";
 import { given } from "../write-conversation.ts";
@@ -47,6 +48,21 @@ export const MAX_USER_LENGTH = 64;
 export function safetyIdentifierOf(upstream: Upstream, user: string | null): string | undefined {
   const isTaken = user !== null && OWN_HOST.test(hostOf(upstream));
   return isTaken ? identifierWithin(user, MAX_USER_LENGTH) : undefined;
+}
+
+/** Claude Code's ids of users name the session. Other clients' ids are those of people, who may begin many conversations alike. */
+const WITH_SESSION = /_session_|"session_id"/;
+
+/**
+ * The key by which OpenAI finds the cached beginning of a prompt. The Messages API has no field for it: without a key, the requests of a session of
+ * Claude Code reach different caches.
+ */
+export function cacheKeyOf(
+  upstream: Upstream,
+  { promptCacheKey, user }: Pick<Conversation, "promptCacheKey" | "user">,
+): string | undefined {
+  const isOfSession = promptCacheKey === null && user !== null && WITH_SESSION.test(user);
+  return isOfSession ? safetyIdentifierOf(upstream, user) : given(promptCacheKey);
 }
 
 /**
