@@ -76,6 +76,14 @@ const PART_MEMBERS = new Set([
   "logprobs",
 ]);
 
+/** The places of the details of files, which only OpenAI's models have: in which resolution they see the pages. */
+function detailsOfFiles(content: Json | undefined, at: string): readonly string[] {
+  return arrayOf(content).flatMap((part, index) => {
+    const { type, detail = null } = objectOf(part);
+    return type === "input_file" && detail !== null && detail !== "auto" ? [`${at}.${index}.detail`] : [];
+  });
+}
+
 /** What every item may have. */
 const ALL_HAVE = ["id", "type", "status"];
 const CALL = [...ALL_HAVE, "call_id", "name", "namespace"];
@@ -131,7 +139,9 @@ class ItemReader {
     if (members !== undefined) this.ignored.push(...otherMembersOf(item, members, at));
     if (READ_PARTS.has(type)) {
       const name = type === "message" ? "content" : "output";
-      this.ignored.push(...otherMembersOfParts(item[name], PART_MEMBERS, `${at}.${name}`));
+      const partsAt = `${at}.${name}`;
+      this.ignored.push(...otherMembersOfParts(item[name], PART_MEMBERS, partsAt));
+      this.ignored.push(...detailsOfFiles(item[name], partsAt));
     }
     switch (type) {
       case "message":
