@@ -1,10 +1,10 @@
 import { describe, expect, it } from "vitest";
-import { chat, replayVendor, respond, upstreamOf, whole } from "./dialect.ts";
+import { chat, messages, replayVendor, respond, upstreamOf, whole } from "./dialect.ts";
 
 const anthropic = upstreamOf("anthropic");
 const google = upstreamOf("google");
 const vendor = replayVendor(
-  /^https:\/\/(?:api\.anthropic\.com\/v1\/messages|generativelanguage\.googleapis\.com\/v1beta\/models\/)/,
+  /^https:\/\/(?:api\.anthropic\.com\/v1\/messages|models\.example\/v1\/messages|generativelanguage\.googleapis\.com\/v1beta\/models\/)/,
 );
 const BETA = "mid-conversation-system-2026-04-07";
 const ANSWER = {
@@ -148,6 +148,81 @@ describe("instructions within a conversation, for Anthropic", () => {
       ["assistant", "ok"],
       ["user", marked("be brief"), "well?"],
     ]);
+  });
+});
+
+describe("instructions within a conversation of Claude Code, for a model that takes none", () => {
+  const text = (words: string) => ({ type: "text", text: words });
+  const cache_control = { type: "ephemeral" };
+  const use = { role: "assistant", content: [{ type: "tool_use", id: "a", name: "weather", input: {} }] };
+  const told = { role: "user", content: [{ type: "tool_result", tool_use_id: "a", content: "sunny" }] };
+  const added = { name: "added", description: "", input_schema: { type: "object" } };
+  const request = {
+    max_tokens: 9,
+    tools: [{ ...added, name: "weather" }, { ...added, description: "old" }],
+    messages: [
+      user("hi"),
+      { role: "system", content: [text("one"), { ...text("two"), cache_control }] },
+      { role: "system", content: [{ type: "tool_addition", tool: { type: "tool_definition", definition: added } }] },
+      use,
+      system("three"),
+      told,
+      { role: "system", content: "for now", clear_at: "next_user_message" },
+      assistant("ok"),
+      system("four"),
+      user("well?"),
+      { role: "system", output_config: { effort: "low" } },
+    ],
+  };
+  const sentMessages = [
+    { role: "user", content: [text("hi"), { ...text(marked("one\ntwo")), cache_control }] },
+    use,
+    { role: "user", content: [...told.content, text(marked("three"))] },
+    assistant("ok"),
+    { role: "user", content: [text("well?"), text(marked("four"))] },
+  ];
+  const other = () => upstreamOf("anthropic", { baseUrl: "https://models.example/v1" });
+
+  it.each([
+    ["claude-sonnet-4-5", 400, { error: { message: "role 'system' is not supported on this model" } }],
+    ["minimax", 400, { error: { message: "chat content has invalid message role: system (2013)" } }],
+    ["deepseek", 400, { error: { message: "messages[1].role: unknown variant `system`, expected `user`" } }],
+    ["glm", 422, { detail: [{ loc: ["body", "messages", 1, "role"], msg: "Input should be 'user' or 'assistant'" }] }],
+    ["qwen", 400, { error: { message: "System message must be at the beginning." } }],
+  ])("are the user's once the server of %s has refused them", async (model, status, refusal) => {
+    vendor.answersBy(({ messages: sent }) =>
+      sent.some(({ role }: { role: string }) => role === "system")
+        ? Response.json(refusal, { status })
+        : Response.json(ANSWER),
+    );
+    const upstream = other();
+    for (let times = 0; times < 2; times++) await whole(messages(upstream, model, request));
+    const [first, second, third] = vendor.sent.map(({ body }) => body);
+    expect(first.messages).toEqual(request.messages);
+    expect(second.messages).toEqual(sentMessages);
+    expect(second.tools).toEqual([request.tools[0], added]);
+    expect(third).toEqual(second);
+    expect(vendor.sent).toHaveLength(3);
+  });
+
+  it("are the user's if another provider's server refuses the request without a word, each time", async () => {
+    vendor.answersBy(({ messages: sent }) =>
+      sent.some(({ role }: { role: string }) => role === "system")
+        ? Response.json({ error: { message: "Invalid request Error" } }, { status: 400 })
+        : Response.json(ANSWER),
+    );
+    const upstream = other();
+    for (let times = 0; times < 2; times++) await whole(messages(upstream, "kimi", request));
+    expect(vendor.sent).toHaveLength(4);
+    const refused = messages(upstream, "claude-opus-4-5", request);
+    await expect(refused).rejects.toMatchObject({ status: 400 });
+    expect(vendor.sent).toHaveLength(5);
+  });
+
+  it("stay as they are for a model that takes them", async () => {
+    vendor.answers(200, ANSWER);
+    await whole(messages(other(), "claude-opus-5", request));
+    expect(vendor.sent.map(({ body }) => body.messages)).toEqual([request.messages]);
   });
 });
 

@@ -154,7 +154,7 @@ export function turnsWithUser(turns: readonly Turn[]): readonly Turn[] {
 }
 
 /** Instructions as a text of the user's, for providers that do not take them at their place in the conversation. */
-export function markedInstructions(parts: readonly TextPart[]): string {
+export function markedInstructions(parts: readonly Pick<TextPart, "text">[]): string {
   return `<system>\n${parts.map(({ text }) => text).join("\n")}\n</system>`;
 }
 

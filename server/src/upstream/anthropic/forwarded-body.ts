@@ -4,12 +4,14 @@ import { isJsonObject, type Json, type JsonObject } from "../../json/json.ts";
 import { SEALED_TEXT_PREFIX } from "../../secrets/sealer.ts";
 import type { ForwardCall } from "../dialect.ts";
 import { hashOf, plainIdentifier } from "../identifiers.ts";
+import { isInstructions, withAddedTools, withUsersInstructions } from "./late-instructions.ts";
 import { isAnthropicModel } from "./models.ts";
 
 /** The optional parts of a request that some upstreams refuse. By default all are `true`. */
 export interface ForwardedForm {
   readonly keepsUser: boolean;
   readonly keepsThoughts: boolean;
+  readonly keepsInstructions: boolean;
 }
 
 /**
@@ -19,11 +21,12 @@ export interface ForwardedForm {
  * Only Anthropic gets what Claude Code says for its bills.
  *
  * @param form `keepsUser`: whether the id of the user stays as the client sent it. Otherwise it is plain. `keepsThoughts`: whether the upstream gets
- *   the thoughts that may be its own. Otherwise it gets none.
+ *   the thoughts that may be its own. Otherwise it gets none. `keepsInstructions`: whether instructions within the conversation are messages of
+ *   their own. Otherwise they are the user's.
  */
 export function forwardedBody(
   { request: { body }, upstream, upstreamModel }: ForwardCall,
-  { keepsUser, keepsThoughts }: ForwardedForm,
+  { keepsUser, keepsThoughts, keepsInstructions }: ForwardedForm,
 ): string {
   const { messages } = body.value;
   const isOwnModel = isAnthropicModel(upstreamModel, upstream);
@@ -36,13 +39,15 @@ export function forwardedBody(
     ...(keepsUser ? {} : { metadata: withPlainUser(body.value.metadata) }),
     ...(keepsThoughts || !needsThoughts(body.value) ? {} : { thinking: undefined }),
   };
-  if (!hasChanged) return body.textWith(changes);
+  if ((!hasChanged && keepsInstructions) || !Array.isArray(messages)) return body.textWith(changes);
   // The inputs of calls keep their numbers.
   const exact = mayHaveLongNumber(body.text) ? parseExact(body.text)?.messages : messages;
   const kept = (Array.isArray(exact) ? exact : messages).flatMap((message: Json) =>
     withoutThoughts(isOwnModel ? withOwnIds(message) : message, isForeign),
   );
-  return exactJson(body.textWith({ ...changes, messages: kept }));
+  if (keepsInstructions) return exactJson(body.textWith({ ...changes, messages: kept }));
+  const tools = withAddedTools(body.exact("tools"), kept);
+  return exactJson(body.textWith({ ...changes, tools, messages: withUsersInstructions(kept) }));
 }
 
 /** The instructions for models of other providers than Anthropic. The same value if nothing is left out. */
@@ -67,7 +72,8 @@ export function hasForwardedThoughts({ request: { body } }: ForwardCall): boolea
 
 /** Whether a model with a budget would refuse to think without its earlier thoughts: the results of tools follow calls that it has made after them. */
 function needsThoughts({ thinking, messages }: JsonObject): boolean {
-  const last: Json | undefined = Array.isArray(messages) ? messages.at(-1) : undefined;
+  const said = Array.isArray(messages) ? messages.filter((message: Json) => !isInstructions(message)) : [];
+  const last = said.at(-1);
   if (!isJsonObject(thinking) || thinking.type !== "enabled" || !isJsonObject(last)) return false;
   const { content } = last;
   return (

@@ -27,7 +27,13 @@ import { begunAnswer } from "../whole-for-stream.ts";
 import { written } from "../write-conversation.ts";
 import { MessageReader, refusedIn } from "./answer-events.ts";
 import { messagesBodyOf } from "./conversation-body.ts";
-import { forwardedBody, hasForwardedThoughts, withPlainUser } from "./forwarded-body.ts";
+import {
+  type ForwardedForm,
+  forwardedBody,
+  hasForwardedThoughts,
+  withPlainUser,
+} from "./forwarded-body.ts";
+import { hasLateInstructions } from "./late-instructions.ts";
 import { streamedMessage } from "./messages-stream.ts";
 import { isAnthropicModel } from "./models.ts";
 import { LATE_INSTRUCTIONS } from "./prompt.ts";
@@ -54,8 +60,21 @@ const UNREADABLE = new RegExp(
   ].join("|"),
   "i",
 );
-/** Words by which a model, or a platform that serves it, refuses instructions within a conversation. */
-const ABOUT_LATE = /\brole\W{1,3}system\b|\btop-level\W{1,3}system\b/i;
+/**
+ * Words by which a model, a platform that serves it, or another provider's server refuses instructions within a conversation: those of Anthropic and
+ * MiniMax, of DeepSeek and Qwen, of Zhipu, and of templates of models.
+ */
+const ABOUT_LATE = new RegExp(
+  [
+    String.raw`\b(?:role|top-level)\W{1,3}system\b`,
+    String.raw`\bunknown variant\W{1,3}system\b`,
+    String.raw`\bshould be \W?user\W{1,3}or\b`,
+    String.raw`\bsystem message must be\b`,
+  ].join("|"),
+  "i",
+);
+/** Other providers' servers may say nothing of it: Kimi's says only that the request is invalid. */
+const ANYTHING = /^/;
 
 /** How requests are sent, and which forms of them the upstreams of this dialect have refused. */
 interface DialectState {
@@ -66,7 +85,7 @@ interface DialectState {
 
 /**
  * Requests of the Messages API go through as they are, except for the model's name, for an id of the user that another provider's server
- * refuses, and for thoughts that the upstream refuses to read. All others are translated.
+ * refuses, for thoughts that the upstream refuses to read, and for instructions within the conversation that it refuses. All others are translated.
  */
 function anthropicDialect(transport: Transport, monotonicMs: () => number): Dialect {
   const state: DialectState = {
@@ -83,30 +102,40 @@ function anthropicDialect(transport: Transport, monotonicMs: () => number): Dial
   };
 }
 
-/** Forwards a request of the Messages API. It is sent again without thoughts, or with a plain id of the user, if the upstream refuses these. */
+/**
+ * Forwards a request of the Messages API. It is sent again without thoughts, with a plain id of the user, or with all instructions as the user's, if
+ * the upstream refuses these.
+ */
 async function forward(
-  { transport, users }: DialectState,
+  { transport, users, lateInstructions }: DialectState,
   call: ForwardCall,
 ): Promise<WireAnswer | ConversationAnswer> {
   const { query = "", headers, stream, body } = call.request;
   const refused = (status: number, text: string) => refusedForward(status, text, call);
-  const post = (keepsUser: boolean, keepsThoughts: boolean) => {
-    const text = forwardedBody(call, { keepsUser, keepsThoughts });
-    return postMessage(transport, call, { query, headers, body: text, refused });
-  };
-  const send = (keepsUser: boolean) =>
+  const post = (form: ForwardedForm) =>
+    postMessage(transport, call, { query, headers, body: forwardedBody(call, form), refused });
+  const send = (keepsUser: boolean, keepsInstructions: boolean) =>
     askWithThoughts(UNREADABLE, {
-      send: (keepsThoughts) => post(keepsUser, keepsThoughts),
+      send: (keepsThoughts) => post({ keepsUser, keepsThoughts, keepsInstructions }),
       hasThoughts: () => hasForwardedThoughts(call),
     });
   const { metadata } = body.value;
-  const response = isAnthropicModel(call.upstreamModel, call.upstream)
-    ? await send(true)
-    : await users.ask(call, {
-        send,
-        clientText: () => body.textWith({ metadata: undefined }),
-        hasOtherForm: () => withPlainUser(metadata) !== metadata,
-      });
+  const isOwnModel = isAnthropicModel(call.upstreamModel, call.upstream);
+  const sendWithUser = (keepsInstructions: boolean) =>
+    isOwnModel
+      ? send(true, keepsInstructions)
+      : users.ask(call, {
+          send: (keepsUser) => send(keepsUser, keepsInstructions),
+          clientText: () => body.textWith({ metadata: undefined }),
+          hasOtherForm: () => withPlainUser(metadata) !== metadata,
+        });
+  const response = hasLateInstructions(body.value)
+    ? await lateInstructions.ask(call, {
+        send: sendWithUser,
+        clientText: () => body.text,
+        retriedAfter: isOwnModel ? ABOUT_LATE : ANYTHING,
+      })
+    : await sendWithUser(true);
   if (!stream) return wholeMessage(call, await answerText(response));
   const begun = await begunAnswer(response);
   if (!begun.isWhole) return streamedMessage(call, begun.response.body);
