@@ -281,6 +281,29 @@ describe("a response of an upstream with chat completions", () => {
     ]);
   });
 
+  it("says as the user what one agent of Codex says to another, and refuses to begin a summary that it can't encrypt", async () => {
+    running.answers.chat = answersMessage({ content: "ok" });
+    const said = { type: "agent_message", id: "am_1", author: "reviewer", recipient: "root" };
+    const encrypted = { type: "encrypted_content", encrypted_content: "x" };
+    const answer = await running.post({
+      input: [
+        user("go"),
+        { ...said, content: [{ type: "input_text", text: "Looks good." }, encrypted] },
+        { ...said, content: "Merge it." },
+        { ...said, content: [encrypted] },
+      ],
+    });
+    expect(answer.headers.get("ostiary-ignored-fields")).toBe("input.1.content.1, input.3.content.0");
+    const from = { type: "text", text: "Message from reviewer to root:" };
+    expect(sentTo(running.chat).messages.slice(1)).toEqual([
+      { role: "user", content: [from, { type: "text", text: "Looks good." }] },
+      { role: "user", content: [from, { type: "text", text: "Merge it." }] },
+    ]);
+    const refused = await running.post({ input: [user("go"), { type: "compaction_trigger" }] });
+    expect(refused.status).toBe(400);
+    expect(await refused.json()).toMatchObject({ error: { param: "input.1" } });
+  });
+
   it("leaves out what only its provider could do, and names it in a header", async () => {
     running.answers.chat = answersMessage({ content: "ok" });
     const answer = await running.post({

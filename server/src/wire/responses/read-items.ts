@@ -2,34 +2,31 @@ import {
   type AssistantPart,
   cannot,
   type Effort,
-  type MediaSource,
   type OutputFormat,
   type Signature,
-  type TextPart,
   type ToolCallPart,
   type ToolResultPart,
   type Turn,
   UNSUPPORTED,
-  type UserPart,
 } from "../../conversation/conversation.ts";
-import { dataSourceOf, mediaSourceOf } from "../../conversation/media.ts";
+import { dataSourceOf } from "../../conversation/media.ts";
 import type { SignatureSealer } from "../../conversation/sealed-signature.ts";
 import { exactJson } from "../../json/exact-numbers.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../json/json.ts";
 import { customInputJson } from "../custom-tools.ts";
 import type { ExactValues } from "../exact-values.ts";
-import { arrayOf, objectOf, otherMembersOf, otherMembersOfParts, textOf } from "../members.ts";
-import {
-  audioPart,
-  effortOf,
-  formatOf,
-  imagePart,
-  NO_STORED_FILES,
-  partsOf,
-  textPart,
-} from "../openai-fields.ts";
+import { arrayOf, objectOf, otherMembersOf, textOf } from "../members.ts";
+import { effortOf, formatOf, partsOf, textPart } from "../openai-fields.ts";
 import { ResultTurns } from "../result-turns.ts";
 import { addTools, type ClientTool, type ClientTools, SEARCH } from "./client-tools.ts";
+import {
+  agentsParts,
+  otherMembersOfContent,
+  outputParts,
+  saidParts,
+  textOnly,
+  userPart,
+} from "./read-parts.ts";
 
 export interface ItemContext {
   /** Tools that items bring along are added. */
@@ -60,30 +57,6 @@ export function readItems(items: readonly Json[], context: ItemContext) {
 
 /** The types of items whose parts are read. */
 const READ_PARTS = new Set<Json>(["message", "function_call_output", "custom_tool_call_output"]);
-/** What parts have that is read, or that a model has written beside its text. */
-const PART_MEMBERS = new Set([
-  "type",
-  "text",
-  "image_url",
-  "detail",
-  "file_data",
-  "file_url",
-  "file_id",
-  "filename",
-  "input_audio",
-  "refusal",
-  "annotations",
-  "logprobs",
-]);
-
-/** The places of the details of files, which only OpenAI's models have: in which resolution they see the pages. */
-function detailsOfFiles(content: Json | undefined, at: string): readonly string[] {
-  return arrayOf(content).flatMap((part, index) => {
-    const { type, detail = null } = objectOf(part);
-    return type === "input_file" && detail !== null && detail !== "auto" ? [`${at}.${index}.detail`] : [];
-  });
-}
-
 /** What every item may have. */
 const ALL_HAVE = ["id", "type", "status"];
 const CALL = [...ALL_HAVE, "call_id", "name", "namespace"];
@@ -100,6 +73,7 @@ const ITEM_MEMBERS: ReadonlyMap<Json, ReadonlySet<string>> = new Map(
     custom_tool_call_output: RESULT,
     tool_search_output: [...ALL_HAVE, "call_id", "execution", "tools"],
     additional_tools: [...ALL_HAVE, "role", "tools"],
+    agent_message: [...ALL_HAVE, "author", "recipient", "content"],
   }).map(([type, names]) => [type, new Set(names)]),
 );
 
@@ -140,8 +114,7 @@ class ItemReader {
     if (READ_PARTS.has(type)) {
       const name = type === "message" ? "content" : "output";
       const partsAt = `${at}.${name}`;
-      this.ignored.push(...otherMembersOfParts(item[name], PART_MEMBERS, partsAt));
-      this.ignored.push(...detailsOfFiles(item[name], partsAt));
+      this.ignored.push(...otherMembersOfContent(item[name], partsAt));
     }
     switch (type) {
       case "message":
@@ -168,6 +141,12 @@ class ItemReader {
       case "additional_tools":
         this.#addTools(item, at, place);
         break;
+      case "agent_message":
+        this.#readAgentMessage(item, at);
+        break;
+      // Without it the model would continue the conversation, and its client would replace what was said by that.
+      case "compaction_trigger":
+        throw cannot(at, UNSUPPORTED);
       case "configuration_update":
         this.#readUpdate(item, at, place);
         break;
@@ -186,6 +165,14 @@ class ItemReader {
     const parts = partsOf(content, contentAt, userPart);
     if (role === "user") this.#turns.push({ role: "user", parts });
     else this.#turns.push({ role: "system", parts: parts.map(textOnly) });
+  }
+
+  /** What one agent of Codex says to another. Models of other providers know only the user. */
+  #readAgentMessage({ author, recipient, content }: JsonObject, at: string): void {
+    const said = agentsParts(content ?? [], `${at}.content`, this.ignored);
+    const from = `Message from ${textOf(author) ?? "an agent"} to ${textOf(recipient) ?? "you"}:`;
+    this.#said = null;
+    if (said.length > 0) this.#turns.push({ role: "user", parts: [textPart(from, at), ...said] });
   }
 
   #readReasoning(item: JsonObject, at: string): void {
@@ -312,71 +299,4 @@ function textsOf(parts: Json | undefined): string {
   return arrayOf(parts)
     .flatMap((part) => textOf(objectOf(part).text) ?? [])
     .join("\n\n");
-}
-
-function saidParts(content: Json | undefined, contentAt: string): AssistantPart[] {
-  const parts = partsOf(content, contentAt, (part, at): AssistantPart => {
-    const { type, text, refusal } = objectOf(part);
-    if (type === "refusal" && typeof refusal === "string") {
-      return { kind: "refusal", text: refusal, cache: null, at };
-    }
-    if (typeof text !== "string") throw cannot(at, "must be a text or a refusal");
-    return textPart(text, at);
-  });
-  return parts.filter((part) => part.kind !== "text" || part.text !== "");
-}
-
-function userPart(part: Json, at: string): UserPart {
-  if (!isJsonObject(part)) throw cannot(at, "must be a part of a message");
-  const { type, text, image_url: image } = part;
-  switch (type) {
-    case "input_text":
-    case "output_text":
-    case "text":
-      if (typeof text === "string") return textPart(text, at);
-      break;
-    case "input_image": {
-      refuseFileId(part.file_id, image, at);
-      if (typeof image !== "string") throw cannot(`${at}.image_url`, "is required");
-      const media = mediaSourceOf(image, `${at}.image_url`);
-      return imagePart(media, part.detail, at);
-    }
-    case "input_file":
-      return {
-        kind: "file",
-        source: fileSourceOf(part, at),
-        filename: textOf(part.filename),
-        filenameAt: `${at}.filename`,
-        cache: null,
-        at,
-      };
-    case "input_audio":
-      return audioPart(part.input_audio, `${at}.input_audio`);
-  }
-  throw cannot(at, UNSUPPORTED);
-}
-
-function fileSourceOf({ file_data: data, file_url: url, file_id: id }: JsonObject, at: string): MediaSource {
-  if (typeof url === "string") return mediaSourceOf(url, `${at}.file_url`);
-  refuseFileId(id, data, at);
-  const source = typeof data === "string" ? dataSourceOf(data) : null;
-  if (source !== null) return source;
-  throw cannot(`${at}.file_data`, "must be a data URL with base64");
-}
-
-/** `sent`: what the part has in place of the id. */
-function refuseFileId(id: Json | undefined, sent: Json | undefined, at: string): void {
-  if (typeof id === "string" && typeof sent !== "string") throw cannot(`${at}.file_id`, NO_STORED_FILES);
-}
-
-function outputParts(output: Json | undefined, at: string): ToolResultPart["parts"] {
-  return partsOf(output, at, userPart).map((part) => {
-    if (part.kind === "audio") throw cannot(part.at, "must not be a part of a tool's result");
-    return part;
-  });
-}
-
-function textOnly(part: UserPart): TextPart {
-  if (part.kind !== "text") throw cannot(part.at, "must be a text: instructions contain nothing else");
-  return part;
 }
