@@ -189,6 +189,7 @@ describe("instructions within a conversation of Claude Code, for a model that ta
     ["deepseek", 400, { error: { message: "messages[1].role: unknown variant `system`, expected `user`" } }],
     ["glm", 422, { detail: [{ loc: ["body", "messages", 1, "role"], msg: "Input should be 'user' or 'assistant'" }] }],
     ["qwen", 400, { error: { message: "System message must be at the beginning." } }],
+    ["ollama", 500, { type: "error", error: { message: "system message must be at the beginning" } }],
   ])("are the user's once the server of %s has refused them", async (model, status, refusal) => {
     vendor.answersBy(({ messages: sent }) =>
       sent.some(({ role }: { role: string }) => role === "system")

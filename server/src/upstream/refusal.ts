@@ -115,13 +115,18 @@ function isTooLong(status: number, { code, message, param }: ReadError): boolean
   return isPrompt && TOO_LONG.test(message) && !ABOUT_ANSWER.test(message);
 }
 
+/** Words by which Ollama refuses, with 500, instructions that the template of a model takes at the beginning only. */
+const NOT_FIRST = /system message must be at the beginning/i;
+
 /**
- * The effective status of an error: Google answers an unknown key with 400, Anthropic an operator's empty balance, and OpenRouter a prompt that its
- * moderation has flagged with 403. What a server may quote of the request does not count: clients could keep others from the upstream by it.
+ * The effective status of an error: Google answers an unknown key with 400, Anthropic an operator's empty balance, OpenRouter a prompt that its
+ * moderation has flagged with 403, and Ollama what the client can correct with 500. What a server may quote of the request does not count: clients
+ * could keep others from the upstream by it.
  */
 export function refusedStatus(status: number, body: string): number {
-  if (status !== 400 && status !== 403) return status;
+  if (status !== 400 && status !== 403 && status !== 500) return status;
   const { message, isKeyUnknown, isFlagged } = readError(body);
+  if (status === 500) return NOT_FIRST.test(message ?? "") ? 400 : status;
   if (status === 403) return isFlagged ? 400 : status;
   if (isKeyUnknown) return 401;
   return EMPTY_BALANCE.test(message ?? "") ? 402 : status;
