@@ -179,7 +179,7 @@ describe("embeddings of Google", () => {
   }
 
   it("of one text", async () => {
-    vendor.answers(200, { embedding: { values: [0.5, -1] }, usageMetadata: { promptTokenCount: 3 } });
+    vendor.answers(200, { embedding: { values: [1.5, -2] }, usageMetadata: { promptTokenCount: 3 } });
     const { body, usage } = await embed({ input: "hi", dimensions: 2, user: "u", input_type: null });
     expect(vendor.sent[0]?.body).toEqual({
       model: "models/gemini-embedding-001",
@@ -189,7 +189,7 @@ describe("embeddings of Google", () => {
     expect(JSON.parse(body)).toEqual({
       object: "list",
       model: "acme/embed",
-      data: [{ object: "embedding", index: 0, embedding: [0.5, -1] }],
+      data: [{ object: "embedding", index: 0, embedding: [0.6, -0.8] }],
       usage: { prompt_tokens: 3, total_tokens: 3 },
     });
     expect(usage).toEqual({ promptTokens: 3, completionTokens: 0, cachedTokens: 0 });

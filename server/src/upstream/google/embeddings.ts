@@ -72,8 +72,9 @@ export function embeddedIn(text: string, count: number, { body }: EmbedCall): Em
   const found: readonly Json[] = Array.isArray(embeddings) ? embeddings : [embedding ?? null];
   if (found.length !== count) throw malformedResponse();
   const asBase64 = asksForBase64(body.value);
+  const isShortened = (body.value.dimensions ?? null) !== null;
   const vectors = found.map((item) => {
-    const values = valuesOf(item);
+    const values = isShortened ? withLengthOne(valuesOf(item)) : valuesOf(item);
     return asBase64 ? base64Of(values) : values;
   });
   return { vectors, usage: readContentUsage(usageMetadata) };
@@ -94,6 +95,12 @@ export function embeddingsOf(embedded: readonly Embedded[], { publicModel }: Emb
     produced: () => new TextTally(),
     ignored: [],
   };
+}
+
+/** As OpenAI's embeddings are, whose clients compare them by their dot products. Google's are not if they have fewer dimensions than usual. */
+function withLengthOne(values: readonly number[]): readonly number[] {
+  const length = Math.sqrt(values.reduce((sum, value) => sum + value * value, 0));
+  return length === 0 ? values : values.map((value) => value / length);
 }
 
 function valuesOf(item: Json): readonly number[] {
