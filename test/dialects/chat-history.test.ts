@@ -325,7 +325,8 @@ describe("the thoughts that a model of Mistral's has among its texts", () => {
 });
 
 describe("a file", () => {
-  const file = (file_data: string, filename = "a.md") => user([{ type: "file", file: { filename, file_data } }]);
+  const file = (file_data: string, filename = "a.md") =>
+    user([{ type: "file", file: { filename, file_data } }]);
 
   it("may be named by its URL, as clients of OpenRouter do", async () => {
     const url = "https://example.com/report.pdf";

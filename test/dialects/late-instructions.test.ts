@@ -159,11 +159,17 @@ describe("instructions within a conversation of Claude Code, for a model that ta
   const added = { name: "added", description: "", input_schema: { type: "object" } };
   const request = {
     max_tokens: 9,
-    tools: [{ ...added, name: "weather" }, { ...added, description: "old" }],
+    tools: [
+      { ...added, name: "weather" },
+      { ...added, description: "old" },
+    ],
     messages: [
       user("hi"),
       { role: "system", content: [text("one"), { ...text("two"), cache_control }] },
-      { role: "system", content: [{ type: "tool_addition", tool: { type: "tool_definition", definition: added } }] },
+      {
+        role: "system",
+        content: [{ type: "tool_addition", tool: { type: "tool_definition", definition: added } }],
+      },
       use,
       system("three"),
       told,
@@ -187,7 +193,11 @@ describe("instructions within a conversation of Claude Code, for a model that ta
     ["claude-sonnet-4-5", 400, { error: { message: "role 'system' is not supported on this model" } }],
     ["minimax", 400, { error: { message: "chat content has invalid message role: system (2013)" } }],
     ["deepseek", 400, { error: { message: "messages[1].role: unknown variant `system`, expected `user`" } }],
-    ["glm", 422, { detail: [{ loc: ["body", "messages", 1, "role"], msg: "Input should be 'user' or 'assistant'" }] }],
+    [
+      "glm",
+      422,
+      { detail: [{ loc: ["body", "messages", 1, "role"], msg: "Input should be 'user' or 'assistant'" }] },
+    ],
     ["qwen", 400, { error: { message: "System message must be at the beginning." } }],
     ["ollama", 500, { type: "error", error: { message: "system message must be at the beginning" } }],
   ])("are the user's once the server of %s has refused them", async (model, status, refusal) => {

@@ -173,22 +173,25 @@ describe("a message for OpenAI", () => {
   it.each([
     ["openai-responses", response],
     ["openai", whole],
-  ])("names the user of Claude Code, whose id is longer than OpenAI takes, by a hash: %s", async (dialect, answer) => {
-    const ask = (user: string) => {
-      vendor.answers(200, answer);
-      const asked = { ...HI, metadata: { user_id: user } };
-      return messages(upstreamOf(dialect, { baseUrl: OPENAI }), "gpt-5", asked);
-    };
-    const long = `user_${"0".repeat(64)}_account__session_6e5cbd59-6a3e-4b4c-9a70-d4e40c9f12ba`;
-    for (const user of [long, long, `${long}1`, "u-1"]) await ask(user);
-    const [first, again, other, short] = vendor.sent.map(({ body }) => body.safety_identifier);
-    expect(first).toMatch(/^\w{32}$/);
-    expect(again).toBe(first);
-    expect(other).not.toBe(first);
-    expect(short).toBe("u-1");
-    // OpenAI caches the beginning of the session's prompts by it.
-    expect(vendor.sent.map(({ body }) => body.prompt_cache_key)).toEqual([first, again, other, undefined]);
-  });
+  ])(
+    "names the user of Claude Code, whose id is longer than OpenAI takes, by a hash: %s",
+    async (dialect, answer) => {
+      const ask = (user: string) => {
+        vendor.answers(200, answer);
+        const asked = { ...HI, metadata: { user_id: user } };
+        return messages(upstreamOf(dialect, { baseUrl: OPENAI }), "gpt-5", asked);
+      };
+      const long = `user_${"0".repeat(64)}_account__session_6e5cbd59-6a3e-4b4c-9a70-d4e40c9f12ba`;
+      for (const user of [long, long, `${long}1`, "u-1"]) await ask(user);
+      const [first, again, other, short] = vendor.sent.map(({ body }) => body.safety_identifier);
+      expect(first).toMatch(/^\w{32}$/);
+      expect(again).toBe(first);
+      expect(other).not.toBe(first);
+      expect(short).toBe("u-1");
+      // OpenAI caches the beginning of the session's prompts by it.
+      expect(vendor.sent.map(({ body }) => body.prompt_cache_key)).toEqual([first, again, other, undefined]);
+    },
+  );
 
   it("does not name the user to other servers of chat completions, which may refuse the field", async () => {
     vendor.answers(200, whole);

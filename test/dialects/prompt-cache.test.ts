@@ -89,7 +89,10 @@ describe("a key by which requests that begin alike are cached", () => {
     expect(messages[2].content).toEqual([
       { type: "tool_result", tool_use_id: "a", content: "seen", ...mark },
     ]);
-    await chat(anthropic, "claude-x", { messages: [HI, { ...HI, content: [text("so?"), text(" ")] }], prompt_cache_key: "k" });
+    await chat(anthropic, "claude-x", {
+      messages: [HI, { ...HI, content: [text("so?"), text(" ")] }],
+      prompt_cache_key: "k",
+    });
     expect(vendor.sent[1]?.body.messages[0].content).toEqual([text("hi"), { ...text("so?"), ...mark }]);
   });
 

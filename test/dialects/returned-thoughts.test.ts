@@ -201,7 +201,13 @@ describe("the thoughts of another model in a chat completion that is sent as it 
   it.each([
     [{ error: { message: "'messages.1' : property 'reasoning_content' is unsupported" } }],
     [{ error: { message: "property 'messages.1.assistant.reasoning_content' is unsupported" } }],
-    [{ detail: [{ loc: ["body", "messages", 1, "reasoning_content"], msg: "Extra inputs are not permitted" }] }],
+    [
+      {
+        detail: [
+          { loc: ["body", "messages", 1, "reasoning_content"], msg: "Extra inputs are not permitted" },
+        ],
+      },
+    ],
   ])("are left out where the upstream does not know them, at once in later requests: %j", async (refusal) => {
     refusesThoughts(refusal);
     const strict = upstream();
@@ -219,7 +225,10 @@ describe("the thoughts of another model in a chat completion that is sent as it 
     vendor.answers(400, { error });
     await expect(chat(upstream(), "m", request)).rejects.toMatchObject({ status: 400 });
     expect(vendor.sent).toHaveLength(1);
-    const quoting = { ...request, messages: [{ role: "user", content: "reasoning_content" }, ...request.messages] };
+    const quoting = {
+      ...request,
+      messages: [{ role: "user", content: "reasoning_content" }, ...request.messages],
+    };
     refusesThoughts({ error: { message: "'reasoning_content' is unsupported" } });
     const strict = upstream();
     for (const one of [quoting, request]) await chat(strict, "m", one);

@@ -41,7 +41,9 @@ describe("a chat completion that the service passes on", () => {
     expect(others).toEqual({ ...completion, system_fingerprint: null });
     vendor.answers(200, { ...completion, system_fingerprint: "fp_1" });
     expect(await whole(chat(upstream, "m", HI))).toHaveProperty("system_fingerprint", "fp_1");
-    vendor.streams(`data: ${JSON.stringify({ choices: [{ index: 0, delta: {}, finish_reason: "stop" }] })}\n\n`);
+    vendor.streams(
+      `data: ${JSON.stringify({ choices: [{ index: 0, delta: {}, finish_reason: "stop" }] })}\n\n`,
+    );
     for (const chunk of await chunks(chat(upstream, "m", { ...HI, stream: true }))) {
       expect(chunk).not.toHaveProperty("system_fingerprint");
     }

@@ -234,7 +234,8 @@ describe("a chat completion", () => {
 describe("the detail of a file of a response", () => {
   it("is named, because only OpenAI's models have one", async () => {
     const file = { type: "input_file", filename: "a.pdf", file_data: "data:application/pdf;base64,AAAA" };
-    const asked = (detail: unknown) => responses({ input: [{ role: "user", content: [{ ...file, detail }] }] });
+    const asked = (detail: unknown) =>
+      responses({ input: [{ role: "user", content: [{ ...file, detail }] }] });
     expect(await ignoredBy(await asked("high"))).toBe("input.0.content.0.detail");
     for (const usual of ["auto", null, undefined]) expect(await ignoredBy(await asked(usual))).toBeNull();
   });

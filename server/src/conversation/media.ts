@@ -34,7 +34,8 @@ export function urlOf(source: MediaSource): string {
 }
 
 /** Types of data that is text, beside those whose names begin with `text/`. */
-const TEXT_TYPE = /^(?:text\/.+|application\/(?:json|xml|yaml|x-yaml|toml|sql|javascript|x-javascript|x-sh))$/;
+const TEXT_TYPE =
+  /^(?:text\/.+|application\/(?:json|xml|yaml|x-yaml|toml|sql|javascript|x-javascript|x-sh))$/;
 
 /** The text that inline data is, for providers that take texts and not their files; `null`: it is something else, or a URL. */
 export function textIn(source: MediaSource): string | null {

@@ -2,8 +2,8 @@ import type { AnswerEvent, AnswerPiece, FinishReason, TokenLogprob } from "../co
 import type { Signature } from "../conversation/conversation.ts";
 import { isJsonObject, type Json } from "../json/json.ts";
 import type { Usage } from "../tokens/token-estimate.ts";
-import type { ConversationAnswer } from "./dialect.ts";
 import { citationsIn } from "./citations.ts";
+import type { ConversationAnswer } from "./dialect.ts";
 import { answerText, eventDataOf, parseable } from "./post-json.ts";
 import { jsonText, malformedResponse } from "./refusal.ts";
 import { TransportError, type TransportResponse } from "./transport.ts";

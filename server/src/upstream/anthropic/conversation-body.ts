@@ -14,8 +14,8 @@ import {
   turnsWithUser,
   type WrittenConversation,
 } from "../write-conversation.ts";
-import { markedByKey } from "./cache-by-key.ts";
 import { CacheBreakpoints } from "./cache-breakpoints.ts";
+import { markedByKey } from "./cache-by-key.ts";
 import { type ModelTraits, traitsOf } from "./models.ts";
 import { isOutputSchema, outputSchema } from "./output-schema.ts";
 import { isImage, promptOf } from "./prompt.ts";

@@ -27,12 +27,7 @@ import { begunAnswer } from "../whole-for-stream.ts";
 import { written } from "../write-conversation.ts";
 import { MessageReader, refusedIn } from "./answer-events.ts";
 import { messagesBodyOf } from "./conversation-body.ts";
-import {
-  type ForwardedForm,
-  forwardedBody,
-  hasForwardedThoughts,
-  withPlainUser,
-} from "./forwarded-body.ts";
+import { type ForwardedForm, forwardedBody, hasForwardedThoughts, withPlainUser } from "./forwarded-body.ts";
 import { hasLateInstructions } from "./late-instructions.ts";
 import { streamedMessage } from "./messages-stream.ts";
 import { isAnthropicModel } from "./models.ts";

@@ -38,7 +38,9 @@ export function withUsersInstructions(messages: readonly Json[]): readonly Json[
 
 /** The tools of a request with those whose definitions its instructions add. The same value if they add none. */
 export function withAddedTools(tools: Json | undefined, messages: readonly Json[]): Json | undefined {
-  const added = messages.filter(isInstructions).flatMap(({ content }) => blocksOf(content).flatMap(definitionIn));
+  const added = messages
+    .filter(isInstructions)
+    .flatMap(({ content }) => blocksOf(content).flatMap(definitionIn));
   if (added.length === 0) return tools;
   const names = new Set(added.map(({ name }) => name));
   const others = Array.isArray(tools) ? tools.filter((tool: Json) => !isNamed(tool, names)) : [];
@@ -55,7 +57,13 @@ function instructionsIn({ content }: JsonObject): readonly JsonObject[] {
   const texts = blocks.flatMap(({ text }) => (typeof text === "string" && text !== "" ? [{ text }] : []));
   if (texts.length === 0) return [];
   const cache = blocks.findLast(({ cache_control: own = null }) => own !== null)?.cache_control;
-  return [{ type: "text", text: markedInstructions(texts), ...(cache === undefined ? {} : { cache_control: cache }) }];
+  return [
+    {
+      type: "text",
+      text: markedInstructions(texts),
+      ...(cache === undefined ? {} : { cache_control: cache }),
+    },
+  ];
 }
 
 function withBlocks(message: JsonObject, blocks: readonly JsonObject[]): JsonObject {

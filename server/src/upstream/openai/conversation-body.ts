@@ -281,7 +281,8 @@ function userPart(part: UserPart): JsonObject {
         throw cannot(part.at, "must be inline: this model's provider takes no file by URL");
       const text = textIn(part.source);
       // As files, OpenAI's Chat Completions take only PDFs.
-      if (text !== null) return { type: "text", text: part.filename === null ? text : `${part.filename}\n${text}` };
+      if (text !== null)
+        return { type: "text", text: part.filename === null ? text : `${part.filename}\n${text}` };
       return { type: "file", file: { file_data: urlOf(part.source), filename: part.filename ?? "file" } };
     }
   }

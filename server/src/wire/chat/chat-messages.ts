@@ -145,7 +145,8 @@ function resultOf(message: JsonObject, at: string): ToolResultPart {
 
 /** A model may have said something before it refused. Some clients repeat the refusal as the content. */
 function saidParts({ content, refusal }: JsonObject, at: string): AssistantPart[] {
-  const said = content === null || content === undefined ? [] : textParts(withoutThoughts(content), `${at}.content`);
+  const said =
+    content === null || content === undefined ? [] : textParts(withoutThoughts(content), `${at}.content`);
   const parts = said.filter(({ text }) => text !== "");
   const isSaid = parts.length > 0 && (refusal === "" || parts.some(({ text }) => text === refusal));
   if (typeof refusal !== "string" || isSaid) return parts;
