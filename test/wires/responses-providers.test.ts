@@ -106,7 +106,7 @@ describe("a response of an Anthropic model", () => {
     await respond(upstream, model, { input });
     await respond(upstream, model, { input, ...asked });
     await respond(upstream, model, { input: [...input, user("more")] });
-    const [, without, thinking, earlier] = vendor.sent.map(({ body }) => body.messages[1].content);
+    const [, without, thinking, earlier] = vendor.sent.map(({ body }) => body.messages[1]?.content);
     const thought = { type: "thinking", thinking: "hmm", signature: "c2ln" };
     const said = { type: "text", text: "Fine." };
     expect([without, thinking, earlier]).toEqual([[said], [thought, said], [thought, said]]);
