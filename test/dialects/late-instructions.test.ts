@@ -230,6 +230,12 @@ describe("instructions within a conversation of Claude Code, for a model that ta
     expect(vendor.sent).toHaveLength(5);
   });
 
+  it("are sent once if the server refuses the request for another reason", async () => {
+    vendor.answers(400, { error: { message: "max_tokens is too large" } });
+    await expect(messages(other(), "kimi", request)).rejects.toMatchObject({ status: 400 });
+    expect(vendor.sent).toHaveLength(1);
+  });
+
   it("stay as they are for a model that takes them", async () => {
     vendor.answers(200, ANSWER);
     await whole(messages(other(), "claude-opus-5", request));

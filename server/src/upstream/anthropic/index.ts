@@ -68,8 +68,8 @@ const ABOUT_LATE = new RegExp(
   ].join("|"),
   "i",
 );
-/** Other providers' servers may say nothing of it: Kimi's says only that the request is invalid. */
-const ANYTHING = /^/;
+/** Words by which other providers' servers may mean it, too. Kimi's says only that the request is invalid. */
+const MAY_BE_LATE = /\b(?:system|roles?|instructions?|templates?|invalid request)\b/i;
 
 /** How requests are sent, and which forms of them the upstreams of this dialect have refused. */
 interface DialectState {
@@ -128,7 +128,7 @@ async function forward(
     ? await lateInstructions.ask(call, {
         send: sendWithUser,
         clientText: () => body.text,
-        retriedAfter: isOwnModel ? ABOUT_LATE : ANYTHING,
+        retriedAfter: isOwnModel ? ABOUT_LATE : MAY_BE_LATE,
       })
     : await sendWithUser(true);
   if (!stream) return wholeMessage(call, await answerText(response));
