@@ -27,7 +27,7 @@ export async function runManagement(
     operation.method === "GET"
       ? null
       : await receiveObject(request, operation, services).catch(async (thrown: unknown) => {
-          await authorize(request, identity, null, services);
+          await authorize(request, identity, services);
           throw thrown;
         });
   return await operation.run({

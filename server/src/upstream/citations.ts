@@ -1,7 +1,6 @@
 import type { Citation } from "../conversation/answer.ts";
 import { heldNumber } from "../json/exact-numbers.ts";
-import { isJsonObject, type Json } from "../json/json.ts";
-import { objectsIn } from "./logprobs.ts";
+import { isJsonObject, type Json, objectsIn } from "../json/json.ts";
 
 /** The pages of a list of annotations. Chat Completions have their members in an object of its own, and the Responses API beside the type. */
 export function citationsIn(annotations: Json | undefined): readonly Citation[] {
