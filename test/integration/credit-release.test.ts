@@ -268,7 +268,7 @@ describe("credit of a spender that is closed", () => {
       outcome.catch(() => {});
       const waiting = () =>
         observer`select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`;
-      await expect.poll(waiting).not.toHaveLength(0);
+      await expect.poll(waiting, { timeout: 4_000 }).not.toHaveLength(0);
     });
     return outcome as unknown as Promise<Result>;
   }
