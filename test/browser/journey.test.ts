@@ -184,6 +184,17 @@ describe.skipIf(!hasBrowser)("an account owner in the dashboard", () => {
 });
 
 describe.skipIf(!hasBrowser)("the dashboard", () => {
+  it("does not lead back to the form after signing in", async () => {
+    const owner = await signUpWithKey(site.service.baseUrl);
+    const { page } = await site.page();
+    await page.goto("/docs");
+    await page.goto("/sign-in?to=/models");
+    await fillSignIn(page, owner);
+    await page.getByRole("heading", { level: 1, name: "Models" }).waitFor();
+    await page.goBack();
+    expect(new URL(page.url()).pathname).toMatch(/^\/docs/);
+  });
+
   it("sends someone whose session ended elsewhere to sign in, and back", async () => {
     const owner = await signUpWithKey(site.service.baseUrl);
     const { page } = await site.page();

@@ -24,7 +24,8 @@ export function SignIn({ signUp }: SignInProps) {
   const [password, setPassword] = useState("");
   const { mutate, error, isPending } = useCall("signIn", () => {
     const to = new URLSearchParams(location.search).get("to");
-    location.assign(ownPath(to) ?? "/");
+    // Going back would lead to the form, and in browsers that keep pages to the password in it.
+    location.replace(ownPath(to) ?? "/");
   });
 
   const submit = (event: SubmitEvent) => {

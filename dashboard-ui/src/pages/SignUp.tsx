@@ -18,7 +18,7 @@ export function SignUp({ signUp }: SignUpProps) {
   const [accountName, setAccountName] = useState("");
   const [email, setEmail] = useState("");
   const [password, setPassword] = useState("");
-  const { mutate, error, isPending } = useCall("signUp", () => location.assign("/"));
+  const { mutate, error, isPending } = useCall("signUp", () => location.replace("/"));
 
   const submit = (event: SubmitEvent) => {
     event.preventDefault();
