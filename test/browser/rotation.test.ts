@@ -7,6 +7,7 @@ import { chooseInRow } from "../fixtures/menu.ts";
 import { statusOf } from "../fixtures/request.ts";
 import { goToKeys, openSite } from "../fixtures/site.ts";
 import { type Owner, signUpWithKey } from "../fixtures/user.ts";
+import { failProcedure } from "./fail-procedure.ts";
 
 const site = openSite();
 
@@ -145,6 +146,19 @@ describe.skipIf(!hasBrowser)("the rotation guide", () => {
     await page.getByRole("link", { name: "View in request log" }).click();
     await page.getByRole("heading", { name: "Request log" }).waitFor();
     expect(new URL(page.url()).searchParams.get("key")).toBe(owner.id);
+  });
+
+  it("goes on by itself after the service has failed for a moment", async () => {
+    const owner = await signUpWithKey(site.service.baseUrl);
+    const { key } = await owner.trpc.keys.rotate.mutate({ id: owner.id });
+    const { page } = await openGuide(owner);
+    await standsAt(page, "Step 2 of 4");
+    await failProcedure(page, "keys.usage");
+    await page.getByRole("alert").getByText("The database is busy.").waitFor();
+    await page.unrouteAll({ behavior: "wait" });
+    expect(await statusOf(site.service.baseUrl, key)).toBe(200);
+    await standsAt(page, "Step 3 of 4");
+    await page.getByRole("alert").waitFor({ state: "detached" });
   });
 
   it("does not lose the new key with a session that ends while it is shown", async () => {

@@ -1,6 +1,6 @@
 import { skipToken, useQuery } from "@tanstack/react-query";
 import { api, queryClient } from "../../api/client.ts";
-import { errorCodeOf } from "../../api/errors.ts";
+import { errorCodeOf, isMissing } from "../../api/errors.ts";
 import { load } from "../../load.ts";
 
 const LIVE_MS = 3_000;
@@ -9,8 +9,9 @@ const LIVE_MS = 3_000;
 export function useKeyUse(id: string | undefined) {
   return useQuery(
     api.keys.usage.queryOptions(id === undefined ? skipToken : { id }, {
-      // A refusal by the service does not change on a retry.
-      refetchInterval: ({ state }) => (errorCodeOf(state.error) === null ? LIVE_MS : false),
+      // Only these do not change on a retry: there is no such key, or nobody is signed in.
+      refetchInterval: ({ state: { error } }) =>
+        isMissing(error) || errorCodeOf(error) === "not_signed_in" ? false : LIVE_MS,
       refetchIntervalInBackground: true,
     }),
   );
