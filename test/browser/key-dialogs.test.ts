@@ -99,6 +99,21 @@ describe.skipIf(!hasBrowser)("a key that is shown", () => {
   });
 });
 
+describe.skipIf(!hasBrowser)("a key whose name can be written in several ways", () => {
+  it("is revoked by its name as it is seen", async () => {
+    const owner = await signUpWithKey(site.service.baseUrl);
+    await owner.trpc.keys.create.mutate({ name: "blue  green\u00a0caf\u00e9" });
+    const page = await openKeys(site, owner);
+    await page.getByRole("button", { name: /^Actions for blue/ }).click();
+    await page.getByRole("menuitem", { name: "Revoke" }).click();
+    await page.getByLabel(/to confirm/).fill("blue green cafe\u0301");
+    await page.getByRole("dialog").getByRole("button", { name: "Revoke key" }).click();
+    await page.getByRole("dialog").waitFor({ state: "detached" });
+    const { keys } = await owner.trpc.keys.list.query();
+    expect(keys.find(({ name }) => name.startsWith("blue"))?.state).toBe("revoked");
+  });
+});
+
 describe.skipIf(!hasBrowser)("the keyboard", () => {
   it("stays where it was when a form is refused", async () => {
     const page = await openKeys(site, await signUpWithKey(site.service.baseUrl));

@@ -38,7 +38,7 @@ export function RevokeKey({ apiKey, onRevoked, onClose }: RevokeKeyProps) {
       onSubmit={() => revoke.mutate({ id: apiKey.id })}
       onClose={onClose}
       look="danger"
-      isDisabled={typed.trim() !== apiKey.name}
+      isDisabled={asSeen(typed) !== asSeen(apiKey.name)}
     >
       <p>
         Requests with the key <code>…{apiKey.keyId}</code> will return 401 immediately. This can't be undone.{" "}
@@ -59,4 +59,9 @@ export function RevokeKey({ apiKey, onRevoked, onClose }: RevokeKeyProps) {
       />
     </FormDialog>
   );
+}
+
+/** A text as its reader sees it: spaces in a row look like one, and an accent may be a letter of its own. */
+function asSeen(text: string): string {
+  return text.normalize().replace(/\s+/g, " ").trim();
 }
