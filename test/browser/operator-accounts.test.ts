@@ -140,6 +140,23 @@ describe.skipIf(!hasBrowser)("an operator with accounts", () => {
       .toContain("No more changes");
   });
 
+  it("is not told that there is no more of a list that their filters leave empty", async () => {
+    const { page } = consoleSite.watched;
+    const id = await idOf(await signUp(consoleSite.site.service.baseUrl));
+    const { accounts } = consoleSite.operator.trpc.operator;
+    const unlimited = { requestsPerMinute: null, tokensPerMinute: null, concurrentRequests: null };
+    for (let number = 1; number <= 50; number++) {
+      await accounts.setLimits.mutate({ id, limits: { ...unlimited, requestsPerMinute: number } });
+    }
+    await page.goto(`/operator/trail?accountId=${id}`);
+    await page.getByRole("button", { name: "Load more changes" }).click();
+    await page.getByText("No more changes.").waitFor();
+    await page.getByLabel("Author").fill("nobody@example.com");
+    await page.keyboard.press("Enter");
+    await page.getByText("No change matches").waitFor();
+    expect(await page.getByText("No more changes.").count()).toBe(0);
+  });
+
   it("makes an account, whose user signs in with the password that was shown once", async () => {
     const { page } = consoleSite.watched;
     const email = `${crypto.randomUUID()}@example.com`;

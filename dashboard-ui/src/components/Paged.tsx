@@ -6,7 +6,8 @@ import textStyles from "./text.module.css";
 
 /** The part of an infinite query that the list uses. */
 interface PagedQuery {
-  readonly data: unknown;
+  readonly data: { readonly pages: readonly unknown[] } | undefined;
+  readonly isPlaceholderData: boolean;
   readonly isPending: boolean;
   readonly isError: boolean;
   readonly error: unknown;
@@ -32,6 +33,8 @@ export function Paged({ query, what, shown, children }: PagedProps) {
   const [asking, setAsking] = useState<"never" | "now" | "done">("never");
   const foot = useRef<HTMLDivElement>(null);
   const { isFetchingNextPage } = query;
+  // Of another list, which other filters have, nothing was read further.
+  const hasReadOn = !query.isPlaceholderData && (query.data?.pages.length ?? 0) > 1;
 
   const loadMore = async () => {
     setAsking("now");
@@ -57,7 +60,7 @@ export function Paged({ query, what, shown, children }: PagedProps) {
         />
       ) : null}
       {children}
-      {query.hasNextPage || asking === "done" ? (
+      {query.hasNextPage || hasReadOn ? (
         <div ref={foot} tabIndex={-1} className={styles.more}>
           {query.isFetchNextPageError ? (
             <LoadError error={query.error} busy={isFetchingNextPage} retry={() => void loadMore()} />
