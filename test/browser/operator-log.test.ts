@@ -238,5 +238,8 @@ describe.skipIf(!hasBrowser)("a custom period of usage", () => {
     await first.press("Enter");
     await page.getByText("Choose a day after the first.").waitFor();
     expect(await violationsOf(page)).toEqual([]);
+    await first.fill(day(-9));
+    await first.press("Enter");
+    await page.getByText("Choose a day after the first.").waitFor({ state: "detached" });
   });
 });

@@ -16,12 +16,10 @@ export function CustomPeriod({ from, to, onChange }: CustomPeriodProps) {
   const [last, setLast] = useDraft(to);
   const [error, setError] = useState<string | null>(null);
   const commit = () => {
-    if (first === from && last === to) return;
-    const isWhole = first !== "" && last !== "";
-    if (isWhole && daysOf({ from: first, to: last }) !== null) {
-      setError(null);
-      onChange({ from: first, to: last });
-    } else if (isWhole) setError(problemOf(first, last));
+    if (first === "" || last === "") return;
+    if (daysOf({ from: first, to: last }) === null) return setError(problemOf(first, last));
+    setError(null);
+    if (first !== from || last !== to) onChange({ from: first, to: last });
   };
   const committed = {
     type: "date",
