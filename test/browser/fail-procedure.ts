@@ -5,18 +5,27 @@ export const PROCEDURES = "**/trpc/**";
 
 /** Answers a procedure with an error, also among others that are asked for with it. */
 export async function failProcedure(page: Page, procedure: string): Promise<void> {
+  const data = { ostiary: { code: "service_unavailable", param: null } };
+  const failed = { error: { json: { message: "The database is busy.", code: -32603, data } } };
+  await replaceAnswer(page, procedure, failed, 503);
+}
+
+/** Answers a procedure with other data than the service's, also among others that are asked for with it. */
+export async function answerProcedure(page: Page, procedure: string, data: unknown): Promise<void> {
+  await replaceAnswer(page, procedure, { result: { data: { json: data } } }, 200);
+}
+
+async function replaceAnswer(page: Page, procedure: string, answer: object, status: number): Promise<void> {
   await page.route(PROCEDURES, async (route) => {
     const { pathname, searchParams } = new URL(route.request().url());
     const names = pathname.split("/").at(-1)?.split(",") ?? [];
     if (!names.includes(procedure)) return route.fallback();
-    const data = { ostiary: { code: "service_unavailable", param: null } };
-    const failed = { error: { json: { message: "The database is busy.", code: -32603, data } } };
-    if (!searchParams.has("batch")) return route.fulfill({ status: 503, json: failed });
+    if (!searchParams.has("batch")) return route.fulfill({ status, json: answer });
     const response = await route.fetch();
     const results: readonly unknown[] = await response.json();
     return route.fulfill({
       status: 207,
-      json: results.map((result, index) => (names[index] === procedure ? failed : result)),
+      json: results.map((result, index) => (names[index] === procedure ? answer : result)),
     });
   });
 }

@@ -7,7 +7,7 @@ import { startService } from "../fixtures/service.ts";
 import { openKeys, openSite, signInBy } from "../fixtures/site.ts";
 import { type Owner, PASSWORD, signUp, signUpWithKey } from "../fixtures/user.ts";
 import { chat } from "./audit-page.ts";
-import { failProcedure, PROCEDURES } from "./fail-procedure.ts";
+import { answerProcedure, failProcedure, PROCEDURES } from "./fail-procedure.ts";
 import { fillSignIn } from "./sign-in.ts";
 
 const site = openSite(startOperatedService);
@@ -242,6 +242,21 @@ describe.skipIf(!hasBrowser)("what helps beside a page's own content", () => {
     await page.unrouteAll({ behavior: "wait" });
     await told.getByRole("button", { name: "Try again" }).click();
     await told.waitFor({ state: "detached" });
+  });
+
+  it("has lines above the page that are as high as their text", async () => {
+    const { page } = await site.page();
+    await signInBy(page, await signInOperator(site.service.baseUrl));
+    const warnings = ["The first warning.", "The second warning.", "The third warning."];
+    await answerProcedure(page, "operator.warnings", { warnings });
+    await page.goto("/operator/connect");
+    const heights = warnings.map(async (text) => {
+      const notice = page.getByRole("status").filter({ hasText: text });
+      await notice.waitFor();
+      return (await notice.boundingBox())?.height;
+    });
+    const [first, ...others] = await Promise.all(heights);
+    expect(others).toEqual([first, first]);
   });
 
   it("says that not everything was searched for a command", async () => {
