@@ -6,7 +6,9 @@ import {
   formatShare,
   formatUsdBriefly,
   formatUsdRoughly,
+  initialOf,
 } from "../../dashboard-ui/src/components/format.ts";
+import { NEW_CHAT, titleOf } from "../../dashboard-ui/src/pages/playground/chat-state.ts";
 
 describe("a share", () => {
   it("has one decimal in every place, and is none or all only where it is exactly that", () => {
@@ -20,6 +22,29 @@ describe("a share", () => {
       ">99.9%",
       "100%",
     ]);
+  });
+});
+
+describe("the first letter of a name", () => {
+  it("is whole", () => {
+    const names = ["acme", "🚀 Rocket", "🇪🇺 Union", "👩‍💻 Ada", "e\u0301tude", ""];
+    expect(names.map(initialOf)).toEqual(["A", "🚀", "🇪🇺", "👩‍💻", "E\u0301", ""]);
+  });
+});
+
+describe("the title of a chat", () => {
+  const titled = (text: string) =>
+    titleOf({
+      ...NEW_CHAT,
+      lanes: NEW_CHAT.lanes.map((lane) => ({
+        ...lane,
+        messages: [{ id: 1, role: "user", text, attachments: [], calls: [], generated: null }],
+      })),
+    });
+
+  it("ends with a whole letter", () => {
+    expect(titled("Hello,\n  world")).toBe("Hello, world");
+    expect(titled(`${"a".repeat(59)}🚀🚀`)).toBe(`${"a".repeat(59)}🚀…`);
   });
 });
 

@@ -3,6 +3,7 @@ import { ChevronsUpDown, Keyboard, LogOut, Monitor, Moon, Sun } from "../icons/i
 import styles from "./AccountMenu.module.css";
 import { Badge } from "./Badge.tsx";
 import { Email } from "./Email.tsx";
+import { initialOf } from "./format.ts";
 import { Menu } from "./Menu.tsx";
 import { Spinner } from "./Spinner.tsx";
 import textStyles from "./text.module.css";
@@ -52,7 +53,7 @@ export function AccountMenu(props: AccountMenuProps) {
       trigger={(trigger) => (
         <button type="button" className={styles.trigger} aria-busy={isSigningOut} {...trigger}>
           <span className={styles.avatar} aria-hidden="true">
-            {isSigningOut ? <Spinner /> : name.slice(0, 1).toUpperCase()}
+            {isSigningOut ? <Spinner /> : initialOf(name)}
           </span>
           <span className={styles.who}>
             <span className={styles.name} dir="auto">

@@ -1,4 +1,5 @@
 import type { ReactNode } from "react";
+import { initialOf } from "./format.ts";
 import styles from "./ProviderMark.module.css";
 
 /** Own drawings that stand for providers; they are not the providers' logos. */
@@ -25,7 +26,7 @@ export function ProviderMark({ name }: { readonly name: string }) {
   return (
     <span className={styles.mark} aria-hidden="true">
       {known === undefined ? (
-        name.slice(0, 1).toUpperCase()
+        initialOf(name)
       ) : (
         <svg viewBox="0 0 24 24" width="1rem" height="1rem" aria-hidden="true">
           {known.drawing}

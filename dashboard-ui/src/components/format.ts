@@ -65,6 +65,12 @@ export const formatCount = (value: number): string => count.format(value);
 /** A count in few characters: "1.2K", "3.4M". */
 export const formatCountBriefly = (value: number): string => briefCount.format(value);
 
+/** A name's first letter, which may be a sign of several characters, such as a flag. */
+export function initialOf(name: string): string {
+  const [first] = new Intl.Segmenter(LOCALE).segment(name);
+  return first === undefined ? "" : first.segment.toUpperCase();
+}
+
 /** A count with its noun: "1 request", "1,234 requests". */
 export const formatCounted = (value: number, noun: string, plural = `${noun}s`): string =>
   `${formatCount(value)} ${value === 1 ? noun : plural}`;

@@ -269,7 +269,11 @@ export function titleOf({ lanes }: SavedChat): string {
       ?.text.trim()
       .replace(/\s+/g, " ") ?? "";
   if (text === "") return messages[0]?.attachments[0]?.name ?? "New chat";
-  return text.length > MAX_TITLE_LENGTH ? `${text.slice(0, MAX_TITLE_LENGTH).trimEnd()}…` : text;
+  // Two halves of a character stand for an emoji, and one alone for nothing.
+  const letters = [...text];
+  return letters.length > MAX_TITLE_LENGTH
+    ? `${letters.slice(0, MAX_TITLE_LENGTH).join("").trimEnd()}…`
+    : text;
 }
 
 /** The part of a state that is kept. */
