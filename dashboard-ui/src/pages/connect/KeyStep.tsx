@@ -1,4 +1,4 @@
-import { type SubmitEvent, useEffect, useRef, useState } from "react";
+import { type RefObject, type SubmitEvent, useEffect, useRef, useState } from "react";
 import type { ListedKey } from "../../api/types.ts";
 import { Button } from "../../components/Button.tsx";
 import { CopyButton } from "../../components/CopyButton.tsx";
@@ -66,11 +66,28 @@ function KeyForm({ newKey, hasFocus }: KeyFormProps) {
   );
 }
 
+/** Focuses the first button of a place. */
+function focusButton(place: RefObject<HTMLElement | null>, options?: FocusOptions): void {
+  place.current?.querySelector("button")?.focus(options);
+}
+
 function CreatedKey({ newKey }: Pick<KeyStepProps, "newKey">) {
   const { created, isStored, setStored, leaving } = newKey;
   const store = useRef<HTMLDivElement>(null);
+  const step = useRef<HTMLDivElement>(null);
+  const question = useRef<HTMLDivElement>(null);
+  const isAsked = leaving.status === "blocked";
   // The form is gone that had the focus.
-  useEffect(() => store.current?.querySelector("button")?.focus({ preventScroll: true }), []);
+  useEffect(() => focusButton(store, { preventScroll: true }), []);
+  useEffect(() => {
+    // The link that was followed may be anywhere on the page, and the question out of view.
+    if (!isAsked || step.current?.contains(document.activeElement) === true) return;
+    focusButton(question);
+  }, [isAsked]);
+  const stay = () => {
+    leaving.reset?.();
+    focusButton(store, { preventScroll: true });
+  };
   if (created === null) return null;
   if (isStored) {
     return (
@@ -81,7 +98,7 @@ function CreatedKey({ newKey }: Pick<KeyStepProps, "newKey">) {
     );
   }
   return (
-    <div className={styles.step}>
+    <div className={styles.step} ref={step}>
       <p role="status">
         Key “{created.name}” is created and shown only once. Store it in a secret manager now. A lost key
         can't be recovered, only revoked.
@@ -97,13 +114,15 @@ function CreatedKey({ newKey }: Pick<KeyStepProps, "newKey">) {
         </label>
       </div>
       {leaving.status === "blocked" ? (
-        <Notice tone="warning">
-          <p>Store the key before you leave: it can't be shown again.</p>
-          <Button onClick={leaving.reset}>Stay on this page</Button>
-          <Button look="danger" onClick={leaving.proceed}>
-            Leave without the key
-          </Button>
-        </Notice>
+        <div ref={question}>
+          <Notice tone="warning">
+            <p>Store the key before you leave: it can't be shown again.</p>
+            <Button onClick={stay}>Stay on this page</Button>
+            <Button look="danger" onClick={leaving.proceed}>
+              Leave without the key
+            </Button>
+          </Notice>
+        </div>
       ) : null}
     </div>
   );
