@@ -147,6 +147,9 @@ describe.skipIf(!hasBrowser)("an account that has made no request yet", () => {
     await page.locator("section:focus", { hasText: "is stored" }).waitFor();
     // The commands keep it until the page is left.
     expect(await page.getByRole("region", { name: /Chat Completions/ }).textContent()).toContain(key);
+    // As when another document is opened, after which a browser may show this one again as it was.
+    await page.evaluate(() => dispatchEvent(new PageTransitionEvent("pagehide", { persisted: true })));
+    expect(await page.content()).not.toContain(key);
     await models.click();
     await page.getByRole("heading", { level: 1, name: "Models" }).waitFor();
     await page.getByRole("link", { name: "Overview" }).click();

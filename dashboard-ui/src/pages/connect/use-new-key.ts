@@ -1,5 +1,6 @@
 import { useBlocker } from "@tanstack/react-router";
-import { useState } from "react";
+import { useEffect, useEffectEvent, useState } from "react";
+import { flushSync } from "react-dom";
 import { client } from "../../api/client.ts";
 import { useKeyCreation } from "../keys/use-key-creation.ts";
 
@@ -20,6 +21,19 @@ export function useNewKey() {
     enableBeforeUnload: () => mustStore,
     withResolver: true,
   });
+  // Browsers keep a page that is left, and show it as it was when its user goes back.
+  const onHide = useEffectEvent(() => {
+    if (!isStored) return;
+    flushSync(() => {
+      creation.forget();
+      setStored(false);
+    });
+  });
+  useEffect(() => {
+    const hide = () => onHide();
+    addEventListener("pagehide", hide);
+    return () => removeEventListener("pagehide", hide);
+  }, []);
   return {
     ...creation,
     name,

@@ -14,7 +14,7 @@ interface CreatedKey {
  * key.
  */
 export function useKeyCreation(call: (idempotencyKey: string) => Promise<CreatedKey>) {
-  const [idempotencyKey] = useState(newIdempotencyKey);
+  const [idempotencyKey, setIdempotencyKey] = useState(newIdempotencyKey);
   // Only this state holds the key string. The result of a mutation would also be cached.
   const [created, setCreated] = useState<CreatedKey | null>(null);
   const { mutate, error, isPending } = useMutation({
@@ -31,6 +31,11 @@ export function useKeyCreation(call: (idempotencyKey: string) => Promise<Created
   return {
     created,
     create: () => mutate(),
+    /** Forgets the key string. Another key can be created then. */
+    forget: () => {
+      setCreated(null);
+      setIdempotencyKey(newIdempotencyKey());
+    },
     isPending,
     /** The error of the name. */
     nameError: errorTextAt(error, "name"),
