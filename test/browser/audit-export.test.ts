@@ -7,7 +7,7 @@ import { hasBrowser } from "../fixtures/browser.ts";
 import { insertEntries } from "../fixtures/entries.ts";
 import { openSite } from "../fixtures/site.ts";
 import { signUpWithKey } from "../fixtures/user.ts";
-import { exported, rowsOf, startExport } from "./audit-page.ts";
+import { chat, exported, rowsOf, startExport } from "./audit-page.ts";
 
 const site = openSite();
 
@@ -94,6 +94,16 @@ describe.skipIf(!hasBrowser)("an export of the audit log", () => {
       .filter((line) => !line.startsWith('{"proof"'));
     expect(lines).toHaveLength(format === "CSV" ? 191 : 190);
     expect(complaints).toEqual([]);
+  });
+
+  it("of one entry speaks of one", async () => {
+    const single = await signUpWithKey(site.service.baseUrl);
+    await chat(site.service.baseUrl, single.key);
+    const { page } = await site.open(single, "/audit");
+    await rowsOf(page).first().waitFor();
+    await startExport(page, "CSV");
+    await page.getByRole("dialog").getByText("1 entry is in audit-").waitFor();
+    await page.getByRole("dialog").getByText(/^1 entry, \d/).waitFor();
   });
 
   it("says what will be in the file", async () => {

@@ -1,5 +1,5 @@
 import { Progress } from "@base-ui/react/progress";
-import { formatBytes, formatCount, formatDateTime } from "../../../components/format.ts";
+import { formatBytes, formatCounted, formatDateTime } from "../../../components/format.ts";
 import meterStyles from "../../../components/Meter.module.css";
 import type { AuditFilters } from "../filters.ts";
 import exportDialogStyles from "./ExportDialog.module.css";
@@ -16,7 +16,7 @@ interface ExportBarProps {
 export function ExportBar({ filters, startedAt, progress, isDone }: ExportBarProps) {
   const share = isDone ? 1 : shareOf(filters, startedAt, progress);
   const words = [
-    `${formatCount(progress?.entries ?? 0)} entries`,
+    formatCounted(progress?.entries ?? 0, "entry", "entries"),
     formatBytes(progress?.bytes ?? 0),
     ...(progress?.last == null || isDone ? [] : [`up to ${formatDateTime(progress.last)}`]),
   ].join(", ");
