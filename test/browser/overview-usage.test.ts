@@ -240,6 +240,32 @@ describe.skipIf(!hasBrowser)("a chart", () => {
     expect(new URL(page.url()).searchParams.has("status")).toBe(false);
   });
 
+  it("shows its values to a finger, and leads to the requests at the next tap", async () => {
+    const { page } = await overview.pageOf(overview.used, "/", {
+      viewport: { width: 375, height: 800 },
+      hasTouch: true,
+      isMobile: true,
+    });
+    const chart = chartOf(page, "Errors");
+    await chart.scrollIntoViewIfNeeded();
+    const box = await chart.boundingBox();
+    if (box === null) throw new Error("the chart is not there");
+    const foot = { x: box.width - box.width / 14, y: box.height - 4 };
+    await chart.tap({ position: foot });
+    const tooltip = page.locator(".ChartTooltip_chartTooltip");
+    await tooltip.getByText("unknown model").waitFor();
+    await tooltip.getByText("Tap again to see the requests.").waitFor();
+    // At another interval, too.
+    await chart.tap({ position: { x: 4, y: foot.y } });
+    await tooltip.getByText("unknown model").waitFor({ state: "detached" });
+    expect(new URL(page.url()).pathname).toBe("/");
+    await chart.tap({ position: foot });
+    await tooltip.getByText("unknown model").waitFor();
+    await chart.tap({ position: foot });
+    await page.getByRole("heading", { level: 1, name: "Request log" }).waitFor();
+    expect(new URL(page.url()).searchParams.get("error_code")).toBe("model_not_found");
+  });
+
   it("of errors leads to the failed requests of an interval by keyboard", async () => {
     const { page } = await overview.pageOf(overview.used, "/?by=none");
     await chartOf(page, "Errors").focus();

@@ -135,6 +135,7 @@ export function Chart({
             label={label}
             intervals={times.length}
             at={at}
+            isShown={isShown}
             title={title}
             values={listed}
             isNamed={isNamed}
@@ -168,6 +169,7 @@ export function Chart({
             values={listed}
             isNamed={isNamed}
             isSum={isStacked}
+            isPicked={onPick !== undefined}
             format={format}
             besidePx={{ left: at * columnPx, right: (last - at) * columnPx }}
           />

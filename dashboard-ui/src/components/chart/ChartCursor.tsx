@@ -1,4 +1,4 @@
-import type { KeyboardEvent, MouseEvent, PointerEvent } from "react";
+import { type KeyboardEvent, type MouseEvent, type PointerEvent, useRef } from "react";
 import styles from "./ChartCursor.module.css";
 import type { SeriesValue } from "./series-value.ts";
 
@@ -8,6 +8,8 @@ interface ChartCursorProps {
   readonly intervals: number;
   /** The index of the interval whose values are announced. */
   readonly at: number;
+  /** Whether the values of that interval are shown. */
+  readonly isShown: boolean;
   readonly title: string;
   readonly values: readonly SeriesValue[];
   /** Whether each value is announced with its name. */
@@ -25,7 +27,10 @@ const LEAP = 5;
 
 /** A slider over the plot that moves between intervals by pointer or arrow keys and announces their values. */
 export function ChartCursor(props: ChartCursorProps) {
-  const { label, intervals, at, title, values, isNamed, format, onMove, onEnter, onLeave, onPick } = props;
+  const { label, intervals, at, isShown, title, values, isNamed, format } = props;
+  const { onMove, onEnter, onLeave, onPick } = props;
+  // A finger has no other way to look at values than the tap that leads away from them: the first one at an interval only shows them.
+  const isLooking = useRef(false);
   const last = intervals - 1;
   const indexAt = (event: MouseEvent<HTMLElement>) => {
     const { left, width } = event.currentTarget.getBoundingClientRect();
@@ -33,7 +38,12 @@ export function ChartCursor(props: ChartCursorProps) {
     return Math.max(0, Math.min(index, last));
   };
   const follow = (event: PointerEvent<HTMLElement>) => onMove(indexAt(event));
+  const onPointerDown = (event: PointerEvent<HTMLElement>) => {
+    isLooking.current = event.pointerType === "touch" && !(isShown && indexAt(event) === at);
+    follow(event);
+  };
   const onClick = (event: MouseEvent<HTMLElement>) => {
+    if (isLooking.current) return;
     const { bottom, height } = event.currentTarget.getBoundingClientRect();
     onPick?.(indexAt(event), (bottom - event.clientY) / height);
   };
@@ -57,7 +67,7 @@ export function ChartCursor(props: ChartCursorProps) {
       aria-description={onPick === undefined ? undefined : "Press Enter for the requests of the interval."}
       data-picks={onPick !== undefined}
       onPointerMove={follow}
-      onPointerDown={follow}
+      onPointerDown={onPointerDown}
       onClick={onClick}
       // Lifting a finger keeps the values that it pointed at visible.
       onPointerLeave={(event) => (event.pointerType === "touch" ? undefined : onLeave())}

@@ -11,6 +11,8 @@ interface ChartTooltipProps {
   readonly isNamed: boolean;
   /** Whether the tooltip shows the sum of the values. */
   readonly isSum: boolean;
+  /** Whether another tap leads to the requests of the interval. */
+  readonly isPicked: boolean;
   readonly format: (value: number) => string;
   /** The room on either side of the interval. */
   readonly besidePx: { readonly left: number; readonly right: number };
@@ -19,7 +21,8 @@ interface ChartTooltipProps {
 const GAP_PX = 8;
 
 /** The values of one interval, beside it or above. Hidden from screen readers, because the cursor announces them. */
-export function ChartTooltip({ title, values, isNamed, isSum, format, besidePx }: ChartTooltipProps) {
+export function ChartTooltip(props: ChartTooltipProps) {
+  const { title, values, isNamed, isSum, isPicked, format, besidePx } = props;
   const place = useRef<HTMLDivElement>(null);
   const [widthPx, setWidthPx] = useState(0);
   // The width changes with the text.
@@ -32,6 +35,7 @@ export function ChartTooltip({ title, values, isNamed, isSum, format, besidePx }
   return (
     <div ref={place} className={styles.chartTooltip} aria-hidden="true" style={style}>
       <p>{title}</p>
+      {isPicked ? <p className={styles.chartTooltipTap}>Tap again to see the requests.</p> : null}
       {isNamed ? (
         <dl>
           {values.map(({ label, colour, value }) => (

@@ -82,6 +82,7 @@ function Bars({ summary, onPeriod }: HistogramProps & { readonly summary: LogSum
           label="the histogram"
           intervals={buckets.length}
           at={at}
+          isShown={pointed !== null}
           title={label}
           values={bucket === undefined ? [] : valuesOf(bucket)}
           isNamed
