@@ -22,6 +22,18 @@ import { fillSignIn } from "./sign-in.ts";
 const playground = openPlaygroundSite();
 
 describe.skipIf(!hasBrowser)("the playground", () => {
+  it("takes messages of several lines from a keyboard on the screen", async () => {
+    const viewport = { width: 375, height: 800 };
+    const touch = { viewport, hasTouch: true, isMobile: true };
+    const { page } = await playground.openPlayground("acme/echo", touch);
+    await composerOf(page).fill("first");
+    await composerOf(page).press("Enter");
+    await page.keyboard.type("second");
+    expect(await composerOf(page).inputValue()).toBe("first\nsecond");
+    await page.getByRole("button", { name: "Send", exact: true }).tap();
+    await messageOn(page, 2).getByText("second").waitFor();
+  });
+
   it("leads who is not signed in any more to sign in, and back to the conversation", async () => {
     const { page, owner } = await playground.openPlayground("acme/echo");
     await sayAndHear(page, "before");

@@ -20,6 +20,9 @@ import styles from "./Composer.module.css";
 import type { Draft, Lane, Removal } from "./chat-state.ts";
 import { RoleChoice } from "./RoleChoice.tsx";
 
+/** Devices whose keyboard is on the screen, where nothing but Enter begins a line. */
+const TOUCH = matchMedia("(hover: none) and (pointer: coarse)");
+
 interface ComposerProps {
   readonly ref: RefObject<HTMLTextAreaElement | null>;
   readonly draft: Draft;
@@ -51,6 +54,7 @@ export function Composer(props: ComposerProps) {
   };
   const onKeyDown = (event: KeyboardEvent) => {
     if (event.key !== "Enter" || event.shiftKey || isComposing(event)) return;
+    if (TOUCH.matches && !event.ctrlKey && !event.metaKey) return;
     event.preventDefault();
     if (!isRunning) send();
   };
@@ -118,11 +122,12 @@ export function Composer(props: ComposerProps) {
           className={problem === null ? formStyles.hint : formStyles.fieldError}
           role={problem === null ? undefined : "alert"}
         >
-          {problem ?? (
-            <>
-              <kbd>Enter</kbd> to send, <kbd>Shift</kbd> <kbd>Enter</kbd> for a new line
-            </>
-          )}
+          {problem ??
+            (TOUCH.matches ? null : (
+              <>
+                <kbd>Enter</kbd> to send, <kbd>Shift</kbd> <kbd>Enter</kbd> for a new line
+              </>
+            ))}
         </p>
         <ComposerActions {...props} />
       </div>
