@@ -68,7 +68,8 @@ describe.skipIf(!hasBrowser)("the command palette", () => {
     // On the page of keys, too.
     await page.getByRole("combobox", { name: "Search everything" }).fill("test");
     await option(page, /^test/).click();
-    await page.getByRole("row", { name: /^test/ }).waitFor();
+    await page.getByRole("heading", { level: 1, name: "test" }).waitFor();
+    await page.getByRole("link", { name: "API keys" }).first().click();
     await page.getByLabel("Search", { exact: true }).fill("tes");
     await page.getByRole("button", { name: "Actions for test" }).waitFor();
     await page.getByLabel("Search", { exact: true }).fill("no such key");
@@ -127,8 +128,10 @@ describe.skipIf(!hasBrowser)("the command palette", () => {
     await option(page, /test/).waitFor();
     await page.keyboard.press("Control+a");
     await page.keyboard.type("lorem");
-    await option(page, /sandbox\/lorem/).waitFor();
-    await page.keyboard.press("Control+a");
+    await option(page, /sandbox\/lorem/).click();
+    await page.getByRole("heading", { level: 1, name: "sandbox/lorem" }).waitFor();
+    await page.keyboard.press("Control+k");
+    await page.getByRole("combobox", { name: "Search everything" }).waitFor();
     await page.keyboard.insertText(`The request ${requestId} failed`);
     await option(page, /Open in the request log/).click();
     await expect.poll(() => new URL(page.url()).searchParams.get("entry")).toBe(requestId);

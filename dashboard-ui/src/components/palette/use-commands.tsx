@@ -8,6 +8,7 @@ import {
   Keyboard,
   KeyRound,
   LogOut,
+  Monitor,
   Moon,
   Plus,
   Sun,
@@ -84,7 +85,13 @@ function useActions({ isOperator, onSignOut, onShowShortcuts }: PaletteProps): r
     ...(isOperator ? [] : [create]),
     { id: "light", label: "Light theme", icon: <Sun {...icon} />, run: () => chooseTheme("light") },
     { id: "dark", label: "Dark theme", icon: <Moon {...icon} />, run: () => chooseTheme("dark") },
-    { id: "auto", label: "System theme", icon: <Moon {...icon} />, run: () => chooseTheme("system") },
+    {
+      id: "auto",
+      label: "Auto theme",
+      note: "as the system",
+      icon: <Monitor {...icon} />,
+      run: () => chooseTheme("system"),
+    },
     { id: "shortcuts", label: "Keyboard shortcuts", icon: <Keyboard {...icon} />, run: onShowShortcuts },
     { id: "sign-out", label: "Sign out", icon: <LogOut {...icon} />, run: onSignOut },
   ];
@@ -127,7 +134,12 @@ function useOwned(search: string, isEnabled: boolean) {
         label: name,
         note: state === "active" ? `…${keyId}` : `…${keyId}, ${state}`,
         icon: <KeyRound {...icon} />,
-        run: () => void navigate({ to: "/settings/keys", search: { search: keyId } }),
+        run: () =>
+          void navigate({
+            to: "/settings/keys/$keyId",
+            params: { keyId: id },
+            search: { range: "7d", by: "none" },
+          }),
       })),
     models: (models.data?.models ?? [])
       .filter((model) => matches(search, model.id, model.ownedBy, ...model.aliases))
@@ -137,7 +149,12 @@ function useOwned(search: string, isEnabled: boolean) {
         label: model.id,
         note: model.ownedBy,
         icon: <Boxes {...icon} />,
-        run: () => void navigate({ to: "/models", search: { search: model.id } }),
+        run: () =>
+          void navigate({
+            to: "/models/$model",
+            params: { model: model.id },
+            search: { range: "7d", by: "none" },
+          }),
       })),
   };
 }
