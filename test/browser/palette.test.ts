@@ -52,6 +52,21 @@ describe.skipIf(!hasBrowser)("the command palette", () => {
     expect(complaints).toEqual([]);
   });
 
+  it("opens from a keyboard of another script, whose letters also lead to pages", async () => {
+    const { page } = await site.open(owner, "/models");
+    await page.getByRole("heading", { level: 1, name: "Models" }).waitFor();
+    const press = (key: string, code: string, ctrlKey = false) =>
+      page.evaluate(
+        (init) => document.body.dispatchEvent(new KeyboardEvent("keydown", { ...init, bubbles: true })),
+        { key, code, ctrlKey },
+      );
+    await press("п", "KeyG");
+    await press("л", "KeyK");
+    await page.getByRole("heading", { level: 1, name: "API keys" }).waitFor();
+    await press("л", "KeyK", true);
+    await page.getByRole("combobox", { name: "Search everything" }).waitFor();
+  });
+
   it("finds a key of an account that has more than a thousand", async () => {
     const many = await signUpWithKey(site.service.baseUrl);
     await insertKeys(site.service, many, 1_100);

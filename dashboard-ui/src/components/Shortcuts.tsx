@@ -31,8 +31,9 @@ export function Shortcuts({ pages, isOpen, setOpen, onPalette }: ShortcutsProps)
     const onKey = (event: KeyboardEvent) => {
       if (event.altKey || event.defaultPrevented) return;
       const isBehindDialog = document.querySelector('[role="dialog"][data-open], dialog[open]') !== null;
+      const letter = letterOf(event);
       if (event.ctrlKey || event.metaKey) {
-        if (event.key.toLowerCase() !== "k" || event.shiftKey) return;
+        if (letter.toLowerCase() !== "k" || event.shiftKey) return;
         event.preventDefault();
         if (!isBehindDialog) openPalette.current();
         return;
@@ -41,9 +42,9 @@ export function Shortcuts({ pages, isOpen, setOpen, onPalette }: ShortcutsProps)
       const isSecond = performance.now() - goingSinceMs < SEQUENCE_MS;
       goingSinceMs = Number.NEGATIVE_INFINITY;
       if (isSecond) {
-        const page = pages.find(({ shortcut }) => shortcut === event.key);
+        const page = pages.find(({ shortcut }) => shortcut === letter);
         if (page !== undefined) void navigate({ to: page.to });
-      } else if (event.key === "g") goingSinceMs = performance.now();
+      } else if (letter === "g") goingSinceMs = performance.now();
       else if (event.key === "?") setOpen(true);
       else if (event.key === "/") {
         const search = document.querySelector<HTMLElement>('main input[type="search"]');
@@ -58,6 +59,13 @@ export function Shortcuts({ pages, isOpen, setOpen, onPalette }: ShortcutsProps)
   return isOpen ? (
     <LazyDialog code={shortcutsDialog} props={{ pages, onClose: () => setOpen(false) }} />
   ) : null;
+}
+
+/** The letter of a key: of another script's, such as Cyrillic, the Latin letter that is in its place on most keyboards. */
+function letterOf({ key, code, shiftKey }: KeyboardEvent): string {
+  if (!/^\p{L}$/u.test(key) || /^\p{Script=Latin}$/u.test(key) || !code.startsWith("Key")) return key;
+  const letter = code.slice("Key".length);
+  return shiftKey ? letter : letter.toLowerCase();
 }
 
 function isTyping(target: EventTarget | null): boolean {
