@@ -15,7 +15,7 @@ describe.skipIf(!hasBrowser)("an operator who changes an account", () => {
     const plan = await chooseAction(page, "Change plan");
     await plan.getByLabel("Plan").selectOption("Enterprise");
     await plan.getByRole("button", { name: "Save plan" }).click();
-    await toastOf(page, "Plan changed to enterprise").waitFor();
+    await toastOf(page, "Plan changed to Enterprise").waitFor();
 
     const rules = panel(page, "IP rules");
     const verdict = (by: string) =>

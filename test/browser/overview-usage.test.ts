@@ -12,7 +12,7 @@ const overview = openOverviewSite();
 /** The usage that a page downloads: the name of the file, and its lines. */
 async function downloadOf(page: Page): Promise<{ readonly name: string; readonly lines: string[] }> {
   const download = page.waitForEvent("download");
-  await page.getByRole("button", { name: "Download CSV" }).click();
+  await page.getByRole("button", { name: "Export CSV" }).click();
   const file = await download;
   const text = await readFile(await file.path(), "utf8");
   return { name: file.suggestedFilename(), lines: text.trimEnd().split("\r\n") };

@@ -44,7 +44,7 @@ export function IpRules({ account }: { readonly account: AccountView }) {
 function describe({ ipRules, ipRulesInForce, plan }: AccountView): string {
   if (ipRules.networks.length === 0) return "Keys may be used from every address.";
   if (!ipRulesInForce) {
-    return `These rules are stored but not enforced. They require the enterprise plan; this account is on ${plan}.`;
+    return `These rules are stored but not enforced. They require the enterprise plan; this account is on the ${plan} plan.`;
   }
   return ipRules.mode === "report"
     ? "Report only: requests from other addresses are allowed and marked in the request log."

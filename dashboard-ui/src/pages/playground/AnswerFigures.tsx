@@ -60,7 +60,7 @@ export function AnswerFigures({ generated }: { readonly generated: GeneratedAnsw
           <span className={textStyles.quiet}>no longer in the request log</span>
         ) : entry.isError ? (
           <Button busy={entry.isFetching} onClick={() => void entry.refetch()}>
-            Retry
+            Try again
           </Button>
         ) : (
           <span className={textStyles.quiet}>…</span>

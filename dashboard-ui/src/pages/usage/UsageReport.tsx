@@ -89,7 +89,7 @@ export function UsageReport<By extends Grouping>(props: UsageReportProps<By>) {
           />
           <div className={usageStyles.usageFoot}>
             <p className={textStyles.small}>{noteOn(period)}</p>
-            <Button onClick={() => downloadUsage(answer, scope)}>Download CSV</Button>
+            <Button onClick={() => downloadUsage(answer, scope)}>Export CSV</Button>
           </div>
         </>
       )}

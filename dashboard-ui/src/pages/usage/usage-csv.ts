@@ -63,7 +63,7 @@ export function downloadUsage<By extends Grouping>(
   const rows = rowsOf(answer);
   const { from, to } = daysIn(period);
   downloadCsv(`usage${by === "none" ? "" : `-by-${by}`}-${from}-to-${to}`, columns, rows);
-  toast(`${formatCounted(rows.length, "row")} downloaded`);
+  toast(`${formatCounted(rows.length, "row")} exported`);
 }
 
 /** In the order of time, and within an interval in the order of the table. */

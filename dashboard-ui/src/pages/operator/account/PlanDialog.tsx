@@ -6,7 +6,7 @@ import { FormDialog } from "../../../components/FormDialog.tsx";
 import { Select } from "../../../components/Select.tsx";
 import { toast } from "../../../components/toast.ts";
 import { useKept } from "../../../components/use-kept-draft.ts";
-import { isPlan, PLANS, type Plan } from "../plans.ts";
+import { isPlan, PLANS, type Plan, planLabel } from "../plans.ts";
 import { changeOptions } from "./changes.ts";
 import { givenReason, Reason } from "./Reason.tsx";
 
@@ -30,7 +30,7 @@ export function PlanDialog({ account: { id, ...account }, onClose }: PlanDialogP
     api.operator.accounts.setPlan.mutationOptions({
       onSuccess: (answer) => {
         onSuccess(answer);
-        toast(`Plan changed to ${answer.account.plan}`, answer.notices.join(" "));
+        toast(`Plan changed to ${planLabel(answer.account.plan)}`, answer.notices.join(" "));
         onClose();
       },
       onSettled,
