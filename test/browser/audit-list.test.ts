@@ -118,6 +118,11 @@ describe.skipIf(!hasBrowser)("the audit log", () => {
     await page.getByRole("dialog").getByRole("button", { name: "Close" }).tap();
     expect(await page.getByLabel("Status").isVisible()).toBe(false);
     await page.getByRole("button", { name: "Filters" }).tap();
+    // Of smaller text, the browser would enlarge the page.
+    const sizes = await page.locator("main :is(input, select)").evaluateAll((fields) => {
+      return fields.map((field) => getComputedStyle(field).fontSize);
+    });
+    expect(new Set(sizes)).toEqual(new Set(["16px"]));
     await page.getByLabel("Status").selectOption("4xx: refused");
     await page.getByRole("button", { name: "Filters (1)" }).waitFor();
     await page.getByRole("row", { name: /429/ }).first().waitFor();
