@@ -4,6 +4,7 @@ import { beforeAll, describe, expect, it } from "vitest";
 import { violationsOf } from "../fixtures/axe.ts";
 import { hasBrowser } from "../fixtures/browser.ts";
 import { insertKeys } from "../fixtures/keys.ts";
+import { chooseInAccountMenu } from "../fixtures/menu.ts";
 import { signInOperator, startOperatedService } from "../fixtures/operator.ts";
 import { openSite } from "../fixtures/site.ts";
 import { type Owner, signUpWithKey, type Visitor } from "../fixtures/user.ts";
@@ -186,6 +187,26 @@ describe.skipIf(!hasBrowser)("the command palette", () => {
     await page.waitForURL(/\/operator\/accounts\//);
     expect(asked.join("\n")).toContain(owner.key.slice(-4));
     expect(asked.join("\n")).not.toContain(owner.key);
+  });
+
+  it("can be the only shortcut, for users whose speech is typed", async () => {
+    const { page } = await site.open(owner, "/models");
+    await page.getByRole("heading", { level: 1, name: "Models" }).waitFor();
+    await page.keyboard.press("?");
+    const shortcuts = page.getByRole("dialog", { name: "Keyboard shortcuts" });
+    await shortcuts.getByLabel("Use shortcuts without Ctrl").uncheck();
+    await page.keyboard.press("Escape");
+    await shortcuts.waitFor({ state: "detached" });
+    await page.reload();
+    await page.getByRole("heading", { level: 1, name: "Models" }).waitFor();
+    await page.keyboard.type("gc?");
+    await page.keyboard.press("Control+k");
+    await page.getByRole("combobox", { name: "Search everything" }).waitFor();
+    expect(new URL(page.url()).pathname).toBe("/models");
+    await page.keyboard.press("Escape");
+    await page.getByRole("dialog").waitFor({ state: "detached" });
+    await chooseInAccountMenu(page, "Keyboard shortcuts");
+    await shortcuts.getByLabel("Use shortcuts without Ctrl").check();
   });
 
   it("says when nothing is found, and closes on Escape", async () => {

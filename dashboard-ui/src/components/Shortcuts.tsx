@@ -3,6 +3,7 @@ import { useEffect, useRef } from "react";
 import { LazyDialog } from "./lazy.tsx";
 import { lazyCode } from "./lazy-code.tsx";
 import type { PageLink } from "./pages.ts";
+import { hasKeyShortcuts } from "./shortcut-setting.ts";
 
 export const shortcutsDialog = lazyCode(async () => (await import("./ShortcutsDialog.tsx")).ShortcutsDialog);
 
@@ -38,7 +39,7 @@ export function Shortcuts({ pages, isOpen, setOpen, onPalette }: ShortcutsProps)
         if (!isBehindDialog) openPalette.current();
         return;
       }
-      if (isTyping(event.target) || isBehindDialog) return;
+      if (isTyping(event.target) || isBehindDialog || !hasKeyShortcuts()) return;
       const isSecond = performance.now() - goingSinceMs < SEQUENCE_MS;
       goingSinceMs = Number.NEGATIVE_INFINITY;
       if (isSecond) {

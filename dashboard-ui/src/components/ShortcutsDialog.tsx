@@ -1,9 +1,12 @@
+import { useState } from "react";
 import { Button } from "./Button.tsx";
 import dialogStyles from "./Dialog.module.css";
 import { Dialog } from "./Dialog.tsx";
+import formStyles from "./form.module.css";
 import listsStyles from "./lists.module.css";
 import type { PageLink } from "./pages.ts";
 import { COMMAND_KEY } from "./platform.ts";
+import { hasKeyShortcuts, setKeyShortcuts } from "./shortcut-setting.ts";
 
 interface ShortcutsDialogProps {
   readonly pages: readonly PageLink[];
@@ -12,6 +15,7 @@ interface ShortcutsDialogProps {
 
 /** The list of keyboard shortcuts. */
 export function ShortcutsDialog({ pages, onClose }: ShortcutsDialogProps) {
+  const [isOn, setOn] = useState(hasKeyShortcuts);
   return (
     <Dialog title="Keyboard shortcuts" onDismiss={onClose}>
       <dl className={listsStyles.facts}>
@@ -42,6 +46,17 @@ export function ShortcutsDialog({ pages, onClose }: ShortcutsDialogProps) {
           <dd>Show keyboard shortcuts</dd>
         </div>
       </dl>
+      <label className={formStyles.check}>
+        <input
+          type="checkbox"
+          checked={isOn}
+          onChange={({ target }) => {
+            setKeyShortcuts(target.checked);
+            setOn(target.checked);
+          }}
+        />
+        Use shortcuts without {COMMAND_KEY}
+      </label>
       <div className={dialogStyles.dialogActions}>
         <Button look="primary" onClick={onClose}>
           Close
