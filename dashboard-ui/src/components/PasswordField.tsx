@@ -1,4 +1,4 @@
-import { type KeyboardEvent, useState } from "react";
+import { type KeyboardEvent, useEffect, useRef, useState } from "react";
 import { Field, type FieldProps } from "./Field.tsx";
 import formStyles from "./form.module.css";
 import styles from "./PasswordField.module.css";
@@ -10,11 +10,20 @@ type PasswordFieldProps = Omit<FieldProps, "type" | "end">;
 export function PasswordField(props: PasswordFieldProps) {
   const [isShown, setShown] = useState(false);
   const [isCapsLock, setCapsLock] = useState(false);
+  const field = useRef<HTMLInputElement>(null);
+  useEffect(() => {
+    // A browser may keep what was sent as text, and suggest it to the next user.
+    const form = field.current?.form;
+    const hide = () => setShown(false);
+    form?.addEventListener("submit", hide);
+    return () => form?.removeEventListener("submit", hide);
+  }, []);
   const look = (event: KeyboardEvent) => setCapsLock(event.getModifierState("CapsLock"));
   return (
     <div className={styles.passwordField}>
       <Field
         {...props}
+        ref={field}
         type={isShown ? "text" : "password"}
         // A revealed password must not be capitalised or corrected.
         autoCapitalize="none"
