@@ -49,7 +49,8 @@ describe.skipIf(!hasBrowser)("a page that gets no answer", () => {
     await stall(page, /audit\.list/);
     await hurry();
     await page.getByLabel("Status").selectOption("4xx: refused");
-    await page.getByRole("alert").getByText(LATE).first().waitFor();
+    const alert = page.getByRole("alert").first();
+    await alert.getByText(`The service ${LATE}. Try again.`, { exact: true }).waitFor();
     await relax();
     await page.unrouteAll();
     await page.getByRole("button", { name: "Try again" }).first().click();

@@ -67,6 +67,11 @@ export function errorTextOf(error: unknown): string {
   return validationText(param === null ? message : message.replace(`${param}: `, ""));
 }
 
+/** As {@link errorTextOf}, for a query, which has changed nothing. */
+export function loadErrorTextOf(error: unknown): string {
+  return isTimeout(error) ? "The service did not answer in time. Try again." : errorTextOf(error);
+}
+
 /** Messages of the schema library, and the text that replaces each. */
 const VALIDATION_TEXTS: readonly (readonly [RegExp, (bound: string) => string])[] = [
   [/^too small: expected string to have >=1 characters/i, () => "This field is required."],

@@ -1,5 +1,5 @@
 import { useMutation } from "@tanstack/react-query";
-import { errorTextOf } from "../api/errors.ts";
+import { loadErrorTextOf } from "../api/errors.ts";
 import { Button } from "./Button.tsx";
 import { Notice } from "./Notice.tsx";
 
@@ -11,7 +11,7 @@ export function ExportButton({ run }: { readonly run: () => Promise<void> }) {
       <Button busy={download.isPending} onClick={() => download.mutate()}>
         Export CSV
       </Button>
-      {download.error === null ? null : <Notice tone="error">{errorTextOf(download.error)}</Notice>}
+      {download.error === null ? null : <Notice tone="error">{loadErrorTextOf(download.error)}</Notice>}
     </>
   );
 }

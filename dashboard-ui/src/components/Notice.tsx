@@ -1,6 +1,6 @@
 import { type ReactNode, useSyncExternalStore } from "react";
 import { connection } from "../api/connection.ts";
-import { errorTextOf, isUnreachable } from "../api/errors.ts";
+import { isUnreachable, loadErrorTextOf } from "../api/errors.ts";
 import { CircleAlert, CircleCheck, TriangleAlert } from "../icons/notices.ts";
 import { Button } from "./Button.tsx";
 import { classes } from "./classes.ts";
@@ -46,7 +46,7 @@ export function LoadError({ error, retry, busy = false, hasData = false }: LoadE
   if (hasData && isUnreachable(error) && (isLost || (busy && connection.isRefreshing()))) return null;
   return (
     <Notice tone="error">
-      <p>{errorTextOf(error)}</p>
+      <p>{loadErrorTextOf(error)}</p>
       <Button busy={busy} onClick={retry}>
         Try again
       </Button>

@@ -1,6 +1,6 @@
 import { Combobox } from "@base-ui/react/combobox";
 import { type RefObject, useState } from "react";
-import { errorTextOf } from "../api/errors.ts";
+import { loadErrorTextOf } from "../api/errors.ts";
 import styles from "./SearchSelect.module.css";
 import type { SearchOption, SearchProps } from "./SearchSelect.tsx";
 import textStyles from "./text.module.css";
@@ -71,6 +71,6 @@ export function SearchList(props: SearchListProps) {
 /** What is said of options that are missing: they could not be loaded, or not yet. */
 function statusOf({ query }: SearchProps, isEmpty: boolean): string | null {
   if (query === undefined) return null;
-  if (query.isError) return `Suggestions could not be loaded. ${errorTextOf(query.error)}`;
+  if (query.isError) return `Suggestions could not be loaded. ${loadErrorTextOf(query.error)}`;
   return isEmpty && (query.isLoading || query.isPlaceholderData) ? "Loading…" : null;
 }

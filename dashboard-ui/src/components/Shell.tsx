@@ -2,7 +2,7 @@ import { useMutation, useQuery } from "@tanstack/react-query";
 import { Link, Outlet } from "@tanstack/react-router";
 import { type ReactNode, useMemo, useRef, useState } from "react";
 import { api } from "../api/client.ts";
-import { errorTextOf, isUnreachable } from "../api/errors.ts";
+import { errorTextOf, isUnreachable, loadErrorTextOf } from "../api/errors.ts";
 import { Menu as MenuIcon } from "../icons/icons.ts";
 import { AccountMenu } from "./AccountMenu.tsx";
 import buttonStyles from "./Button.module.css";
@@ -184,7 +184,7 @@ function SettingsWarnings() {
   if (found.data === undefined && found.isError && !isUnreachable(found.error)) {
     return (
       <Notice tone="warning">
-        <p>Warnings about settings could not be loaded. {errorTextOf(found.error)}</p>
+        <p>Warnings about settings could not be loaded. {loadErrorTextOf(found.error)}</p>
         <Button busy={found.isFetching} onClick={() => void found.refetch()}>
           Try again
         </Button>

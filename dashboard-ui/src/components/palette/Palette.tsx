@@ -1,7 +1,7 @@
 import { Autocomplete } from "@base-ui/react/autocomplete";
 import { Dialog } from "@base-ui/react/dialog";
 import { useState } from "react";
-import { errorTextOf } from "../../api/errors.ts";
+import { loadErrorTextOf } from "../../api/errors.ts";
 import { Search } from "../../icons/icons.ts";
 import dialogStyles from "../Dialog.module.css";
 import type { PageLink } from "../pages.ts";
@@ -58,7 +58,7 @@ export function Palette(props: PaletteProps) {
               />
             </div>
             <Autocomplete.Status className={styles.status}>
-              {error === null ? null : `Not everything could be searched. ${errorTextOf(error)}`}
+              {error === null ? null : `Not everything could be searched. ${loadErrorTextOf(error)}`}
             </Autocomplete.Status>
             <Autocomplete.Empty className={styles.empty}>
               {isSearching ? "Searching…" : error === null ? "Nothing found." : null}
