@@ -309,6 +309,7 @@ describe.skipIf(!hasBrowser)("an operator who changes an account", () => {
     const form = await chooseAction(page, "Grant or deduct credit");
     await form.getByRole("button", { name: "Deduct" }).first().click();
     await form.getByLabel("Amount in US dollars").fill("100");
+    await form.getByText("The balance is $5.00. No more than that is deducted.").waitFor();
     await form.getByLabel("Reason").fill("typed twice");
     await form.getByRole("button", { name: "Deduct $100.00" }).click();
     await toastOf(page, "$5.00 deducted").waitFor();

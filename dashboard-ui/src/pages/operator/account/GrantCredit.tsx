@@ -94,11 +94,7 @@ export function GrantCredit({ account: { id, name, balanceNanoUsd }, onClose }: 
         required
         value={amount}
         error={isChecked && change === null ? usdHint(amount) : errorTextAt(grant.error, "amountNanoUsd")}
-        hint={
-          change === null
-            ? `The balance is ${formatUsd(balanceNanoUsd)}.`
-            : `New balance: ${formatUsd(balanceNanoUsd + change)}.`
-        }
+        hint={balanceText(balanceNanoUsd, change ?? 0n)}
         onChange={(event) => write({ amount: event.target.value })}
       />
       <Reason
@@ -109,6 +105,14 @@ export function GrantCredit({ account: { id, name, balanceNanoUsd }, onClose }: 
       />
     </FormDialog>
   );
+}
+
+/** What a change makes of a balance. A deduction takes at most what the account has. */
+function balanceText(balanceNanoUsd: bigint, change: bigint): string {
+  const after = balanceNanoUsd + change;
+  if (change !== 0n && after >= 0n) return `New balance: ${formatUsd(after)}.`;
+  const balance = `The balance is ${formatUsd(balanceNanoUsd)}.`;
+  return after < 0n ? `${balance} No more than that is deducted.` : balance;
 }
 
 function formErrorOf(error: Parameters<typeof errorTextBeside>[0]): string | null {
