@@ -45,6 +45,29 @@ const preloadedFont: Plugin = {
   },
 };
 
+/** Sets the theme that `components/theme.ts` has stored. */
+const EARLY_THEME = `try {
+  const theme = localStorage.getItem("theme");
+  if (theme === "light" || theme === "dark") document.documentElement.dataset.theme = theme;
+} catch {}
+`;
+
+/** Sets the chosen theme before the page is drawn. Its module is run later, so that a dark page would be light at first. */
+const earlyTheme: Plugin = {
+  name: "early-theme",
+  apply: "build",
+  buildStart() {
+    this.emitFile({ type: "asset", name: "early-theme.js", source: EARLY_THEME });
+  },
+  transformIndexHtml: {
+    order: "post",
+    handler: (_html, { bundle = {} }) =>
+      Object.keys(bundle)
+        .filter((name) => /\/early-theme-.*\.js$/.test(name))
+        .map((name) => ({ tag: "script", attrs: { src: `/${name}` }, injectTo: "head-prepend" as const })),
+  },
+};
+
 /** Adds the licenses of the packages that the pages contain, and that of the icons. */
 const notices: Plugin = {
   name: "notices",
@@ -58,7 +81,7 @@ const notices: Plugin = {
 };
 
 export default defineConfig({
-  plugins: [react(), { name: "sign-in", configureServer: serveSignIn }, preloadedFont, notices],
+  plugins: [react(), { name: "sign-in", configureServer: serveSignIn }, preloadedFont, earlyTheme, notices],
   css: {
     modules: {
       // Readable, and named after the file: a module that adjusts another component's part writes `:global(.Button_button)`.

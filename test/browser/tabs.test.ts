@@ -104,6 +104,19 @@ describe.skipIf(!hasBrowser)("two tabs of a browser", () => {
   });
 });
 
+describe.skipIf(!hasBrowser)("the chosen theme", () => {
+  it("is that of a page before its script has run", async () => {
+    const { page } = await site.open(await signUp(site.service.baseUrl), "/models");
+    await chooseInAccountMenu(page, "Dark");
+    await expect.poll(() => themeOf(page)).toBe("dark");
+    await page.route(/\/assets\/(?:index|sign-in)-[^/]*\.js$/, (route) => route.abort());
+    for (const path of ["/models", "/sign-in"]) {
+      await page.goto(path);
+      expect(await themeOf(page), path).toBe("dark");
+    }
+  });
+});
+
 describe.skipIf(!hasBrowser)("saved views", () => {
   it("are not dropped for a new one where there is no space", async () => {
     const owner = await signUp(site.service.baseUrl);
