@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { violationsOf } from "../fixtures/axe.ts";
 import { hasBrowser } from "../fixtures/browser.ts";
-import { signOut } from "../fixtures/menu.ts";
+import { signOut, toastOf } from "../fixtures/menu.ts";
 import { chunkOf } from "../fixtures/model-server.ts";
 import { goToKeys } from "../fixtures/site.ts";
 import { signUp, signUpWithKey, visit } from "../fixtures/user.ts";
@@ -32,6 +32,20 @@ describe.skipIf(!hasBrowser)("the playground", () => {
     expect(await composerOf(page).inputValue()).toBe("first\nsecond");
     await page.getByRole("button", { name: "Send", exact: true }).tap();
     await messageOn(page, 2).getByText("second").waitFor();
+  });
+
+  it("keeps its buttons free from what is said in the corner of the window", async () => {
+    const { page } = await playground.openPlayground("acme/echo");
+    await sayAndHear(page, "copy this");
+    for (const width of [1_280, 375]) {
+      await page.setViewportSize({ width, height: 800 });
+      await messageOn(page, 2).getByRole("button", { name: "Copy message 2" }).click();
+      const toast = toastOf(page, "Copied message 2").last();
+      await toast.waitFor();
+      const bottom = await toast.evaluate((text) => text.getBoundingClientRect().bottom);
+      const send = await page.getByRole("button", { name: "Send", exact: true }).boundingBox();
+      expect(bottom).toBeLessThan(send?.y ?? 0);
+    }
   });
 
   it("leads who is not signed in any more to sign in, and back to the conversation", async () => {

@@ -43,7 +43,7 @@ function Shown() {
       // biome-ignore lint/a11y/useValidAriaValues: removes the attribute, which a group can't have
       aria-modal={undefined}
       className={styles.toast}
-      swipeDirection={["right", "down"]}
+      swipeDirection={["right", "down", "up"]}
     >
       <CircleCheck size={18} aria-hidden="true" className={styles.icon} />
       <Toast.Content className={styles.content}>
