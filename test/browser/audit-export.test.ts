@@ -103,7 +103,10 @@ describe.skipIf(!hasBrowser)("an export of the audit log", () => {
     await rowsOf(page).first().waitFor();
     await startExport(page, "CSV");
     await page.getByRole("dialog").getByText("1 entry is in audit-").waitFor();
-    await page.getByRole("dialog").getByText(/^1 entry, \d/).waitFor();
+    await page
+      .getByRole("dialog")
+      .getByText(/^1 entry, \d/)
+      .waitFor();
   });
 
   it("says what will be in the file", async () => {

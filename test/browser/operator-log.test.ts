@@ -4,7 +4,7 @@ import { violationsOf } from "../fixtures/axe.ts";
 import { hasBrowser } from "../fixtures/browser.ts";
 import { signInOperator, startOperatedService } from "../fixtures/operator.ts";
 import { sendChat } from "../fixtures/request.ts";
-import { openSite, signInBy } from "../fixtures/site.ts";
+import { openKeys, openSite, signInBy } from "../fixtures/site.ts";
 import { PASSWORD, signUpWithKey, visit } from "../fixtures/user.ts";
 
 const site = openSite(() => startOperatedService());
@@ -241,5 +241,44 @@ describe.skipIf(!hasBrowser)("a custom period of usage", () => {
     await first.fill(day(-9));
     await first.press("Enter");
     await page.getByText("Choose a day after the first.").waitFor({ state: "detached" });
+  });
+});
+
+describe.skipIf(!hasBrowser)("a whole key that is pasted into a search", () => {
+  it("finds it, and is in no address and no request", async () => {
+    const owner = await signUpWithKey(site.service.baseUrl);
+    await owner.trpc.keys.create.mutate({ name: "other" });
+    const page = await openKeys(site, owner);
+    const asked: string[] = [];
+    page.on("request", (request) => asked.push(request.url() + (request.postData() ?? "")));
+    const keyId = owner.key.slice(-4);
+    const search = page.getByRole("searchbox", { name: "Search" });
+    for (const pasted of [` ${owner.key}\n`, `Authorization: Bearer ${owner.key}`, `…${keyId}`]) {
+      await search.fill("");
+      await page.getByRole("row", { name: /^other/ }).waitFor();
+      await search.fill(pasted);
+      await page.getByRole("row", { name: /^other/ }).waitFor({ state: "detached" });
+      await page.getByRole("row", { name: /^test/ }).waitFor();
+      await expect.poll(() => new URL(page.url()).search).toContain(keyId);
+      expect(page.url()).not.toContain(owner.key);
+    }
+    await page.goto("/audit");
+    await page.getByRole("combobox", { name: "Key", exact: true }).click();
+    await page.getByRole("dialog").getByRole("combobox").fill(owner.key);
+    await page.getByRole("option", { name: /^test/ }).waitFor();
+    await page.getByRole("option", { name: /^other/ }).waitFor({ state: "detached" });
+    await page.keyboard.press("Escape");
+
+    const { page: operated } = await site.open(await signInOperator(site.service.baseUrl), "/operator");
+    operated.on("request", (request) => asked.push(request.url() + (request.postData() ?? "")));
+    await operated.getByRole("searchbox", { name: "Search" }).fill(owner.key);
+    await operated.getByText("1 account matches").waitFor();
+    await operated.goto("/operator/log");
+    const field = operated.getByLabel("Key", { exact: true });
+    await field.fill(owner.key);
+    await field.press("Enter");
+    await expect.poll(() => new URL(operated.url()).search).toContain(keyId);
+    expect(await field.inputValue()).toBe(keyId);
+    expect(asked.join("\n")).not.toContain(owner.key);
   });
 });

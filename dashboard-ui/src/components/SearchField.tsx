@@ -2,6 +2,7 @@ import { useEffect, useRef, useState } from "react";
 import { isComposing } from "./composing.ts";
 import { Field } from "./Field.tsx";
 import styles from "./SearchField.module.css";
+import { searchTextOf } from "./search-text.ts";
 
 interface SearchFieldProps {
   readonly label: string;
@@ -34,7 +35,7 @@ export function SearchField({ value, onSearch, waitMs = TYPING_MS, ...field }: S
 
   const send = () => {
     clearTimeout(typing.current);
-    const wanted = text.trim();
+    const wanted = searchTextOf(text);
     if (wanted === (sent.current.at(-1) ?? value)) return;
     sent.current.push(wanted);
     onSearch(wanted);

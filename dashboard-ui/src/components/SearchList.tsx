@@ -3,6 +3,7 @@ import { type RefObject, useState } from "react";
 import { loadErrorTextOf } from "../api/errors.ts";
 import styles from "./SearchSelect.module.css";
 import type { SearchOption, SearchProps } from "./SearchSelect.tsx";
+import { searchTextOf } from "./search-text.ts";
 import textStyles from "./text.module.css";
 
 interface SearchListProps extends SearchProps {
@@ -15,7 +16,7 @@ interface SearchListProps extends SearchProps {
 export function SearchList(props: SearchListProps) {
   const { searchLabel, searchPlaceholder, value, optionsFor, onChoose, onSearch, anchor, onClose } = props;
   const [search, setSearch] = useState("");
-  const options = optionsFor(search.trim());
+  const options = optionsFor(searchTextOf(search));
   const status = statusOf(props, options.length === 0);
   return (
     <Combobox.Root
@@ -27,7 +28,7 @@ export function SearchList(props: SearchListProps) {
       inputValue={search}
       onInputValueChange={(next) => {
         setSearch(next);
-        onSearch?.(next.trim());
+        onSearch?.(searchTextOf(next));
       }}
       autoHighlight
       open

@@ -1,5 +1,6 @@
 import { isComposing } from "./composing.ts";
 import { Field } from "./Field.tsx";
+import { searchTextOf } from "./search-text.ts";
 import { useDraft } from "./use-draft.ts";
 
 interface TextFieldProps {
@@ -11,11 +12,11 @@ interface TextFieldProps {
   readonly onCommit: (value: string) => void;
 }
 
-/** A text field that reports its value when the user has finished typing. */
+/** A text field of a filter, which reports its value when the user has finished typing. */
 export function TextField({ label, placeholder, value, error, onCommit }: TextFieldProps) {
   const [text, setText] = useDraft(value);
   const commit = () => {
-    const wanted = text.trim();
+    const wanted = searchTextOf(text);
     setText(wanted);
     if (wanted !== value) onCommit(wanted);
   };

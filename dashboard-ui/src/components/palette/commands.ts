@@ -38,12 +38,6 @@ export function requestIdIn(text: string): string | undefined {
   return /req_[0-9a-z-]+/i.exec(text)?.[0];
 }
 
-/** What is left out of a search when a whole key was pasted: everything but its last four characters. */
-export function withoutSecret(text: string): string {
-  const key = /^sk-\S{12,}$/.exec(text.trim())?.[0];
-  return key === undefined ? text : key.slice(-4);
-}
-
 /** The groups that have items. */
 export function present(groups: readonly CommandGroup[]): readonly CommandGroup[] {
   return groups.filter(({ items }) => items.length > 0);

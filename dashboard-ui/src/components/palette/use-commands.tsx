@@ -15,17 +15,10 @@ import {
   UserRound,
 } from "../../icons/icons.ts";
 import { PAGE_ICONS } from "../page-icons.ts";
+import { searchTextOf } from "../search-text.ts";
 import { chooseTheme } from "../theme.ts";
 import { usePaused } from "../use-paused.ts";
-import {
-  type Command,
-  type CommandGroup,
-  MAX_OF_A_KIND,
-  matches,
-  present,
-  requestIdIn,
-  withoutSecret,
-} from "./commands.ts";
+import { type Command, type CommandGroup, MAX_OF_A_KIND, matches, present, requestIdIn } from "./commands.ts";
 import type { PaletteProps } from "./Palette.tsx";
 
 const icon = { size: 16, "aria-hidden": true } as const;
@@ -39,7 +32,7 @@ interface Commands {
 
 /** The commands that match the text. Accounts, and the keys of an account that has very many, are searched on the server. */
 export function useCommands(text: string, props: PaletteProps): Commands {
-  const search = withoutSecret(text).trim();
+  const search = searchTextOf(text);
   const pages = usePages(props);
   const actions = useActions(props);
   const owned = useOwned(search, !props.isOperator);

@@ -102,7 +102,7 @@ function Log() {
           placeholder="Last 4 characters, or id"
           value={search.key ?? ""}
           error={errorTextAt(log.error, "key")}
-          onCommit={(key) => changeFilters({ key: key === "" ? undefined : key.replace(/^…/, "") })}
+          onCommit={(key) => changeFilters({ key: key === "" ? undefined : key })}
         />
       </Filters>
       <LogResults
