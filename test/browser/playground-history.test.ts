@@ -85,7 +85,8 @@ describe.skipIf(!hasBrowser)("the history of the playground", () => {
     await sayAndHear(page, "soon gone");
     await expect.poll(() => databaseOf(page)).toContain("soon gone");
     const dialog = await openHistory(page);
-    await dialog.getByRole("button", { name: "Clear all" }).click();
+    await dialog.getByRole("button", { name: "Clear all" }).dblclick();
+    await dialog.getByText("soon gone").waitFor();
     await dialog.getByRole("button", { name: "Delete the chat" }).click();
     await dialog.getByText("No chats yet.").waitFor();
     await expect.poll(() => databaseOf(page)).not.toContain("soon gone");

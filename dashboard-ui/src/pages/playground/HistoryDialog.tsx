@@ -91,12 +91,12 @@ export function HistoryDialog({ userId, openId, open, onDelete, onClose }: Histo
         {entries.length === 0 ? null : isClearing ? (
           <Button
             look="danger"
-            onClick={() =>
-              void remove(
-                entries.map(({ id }) => id),
-                "Chats deleted",
-              )
-            }
+            onClick={({ detail }) => {
+              // The second click of a double click on the button before was no answer.
+              if (detail > 1) return;
+              const ids = entries.map(({ id }) => id);
+              void remove(ids, "Chats deleted");
+            }}
           >
             Delete {entries.length === 1 ? "the chat" : `all ${entries.length} chats`}
           </Button>
