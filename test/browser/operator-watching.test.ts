@@ -37,6 +37,18 @@ describe.skipIf(!hasBrowser)("an operator who watches the service", () => {
       .waitFor();
     expect(await textOf(/Key revoked/)).toContain(`…${owner.key.slice(-4)}`);
     expect(await textOf(/Key revoked/)).toContain(owner.email);
+    // The end of a key is on one line, however narrow the table is.
+    const { width, height } = page.viewportSize() ?? { width: 1_280, height: 720 };
+    for (const narrow of [900, 760, 360]) {
+      await page.setViewportSize({ width: narrow, height });
+      const lines = await page
+        .locator("tbody p > code")
+        .evaluateAll((codes) =>
+          codes.map((code) => new Set([...code.getClientRects()].map(({ y }) => y)).size),
+        );
+      expect(new Set(lines)).toEqual(new Set([1]));
+    }
+    await page.setViewportSize({ width, height });
     const taken = await textOf(/Credits deducted/);
     for (const words of ["−$2.50", "$5.00", "became", "$2.50", "refunded", "127.0.0.1"]) {
       expect(taken).toContain(words);

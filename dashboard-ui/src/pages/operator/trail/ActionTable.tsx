@@ -60,7 +60,8 @@ function Change({ action }: { readonly action: OperatorAction }) {
     <div className={styles.changeBody}>
       <p className={styles.changeName}>
         {actionLabel(action)}
-        {id === null ? null : <code className={textStyles.small}> …{id}</code>}
+        {id === null ? null : " "}
+        {id === null ? null : <code className={textStyles.small}>…{id}</code>}
       </p>
       {action.reason === null ? null : <p className={textStyles.quotation}>{action.reason}</p>}
       {differences.length === 0 ? null : (
