@@ -99,7 +99,7 @@ function Log() {
         />
         <TextField
           label="Key"
-          placeholder="Last 4 characters, or id"
+          placeholder="Last 4 characters or ID"
           value={search.key ?? ""}
           error={errorTextAt(log.error, "key")}
           onCommit={(key) => changeFilters({ key: key === "" ? undefined : key })}
