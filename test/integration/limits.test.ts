@@ -181,6 +181,19 @@ describe("a limit on tokens per minute", () => {
     expect((await chat(key, "hi", { max_tokens: 5_000 })).status).toBe(429);
   });
 
+  it("counts a maximum that is written as a number of many digits", async () => {
+    const { key } = await ownerOn("pro");
+    const digits = `900${"0".repeat(40)}e-40`;
+    const response = await fetch(`${service.baseUrl}/v1/chat/completions`, {
+      method: "POST",
+      headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
+      body: `{"model":"sandbox/echo","max_tokens":${digits},"messages":[{"role":"user","content":"hi"}]}`,
+    });
+    await response.arrayBuffer();
+    expect(response.status).toBe(200);
+    expect(Number(response.headers.get("x-ratelimit-remaining-tokens"))).toBeLessThan(100);
+  });
+
   it("counts the maximum of each of several answers", async () => {
     const { key } = await ownerOn("pro");
     const response = await chat(key, "hi", { max_tokens: 100, n: 8 });

@@ -1,4 +1,5 @@
 import * as z from "zod";
+import { RECORDABLE, RECORDABLE_ERROR } from "../contract/recorded-text.ts";
 import { parseAddress } from "../networks/networks.ts";
 import { holdsSecret } from "../secrets/redact.ts";
 import { joinersAreNeeded } from "./joiners.ts";
@@ -21,25 +22,33 @@ const MAX_PARTS = 4;
  * Text by people that lists and logs show. It must not contain characters that break or disguise a line, or a key that was
  * pasted into the wrong field.
  */
-export const singleLine = (max: number) => {
-  const tooLong = { error: `must have at most ${max} characters`, abort: true } as const;
-  return (
-    z
-      .string()
-      // To normalize combining characters takes the square of their number.
-      .max(MAX_PARTS * max, tooLong)
-      // Two names that look the same must not differ by how their letters are put together.
-      .normalize()
-      .trim()
-      .min(1, "must not be empty")
-      // The checks below take long for a long text.
-      .max(max, tooLong)
-      .regex(/^(?:[^\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]|[\u200c\u200d])*$/u, UNREADABLE)
-      .refine(joinersAreNeeded, UNREADABLE)
-      .refine((text) => !UNSEEN.test(text), UNREADABLE)
-      .refine((text) => !holdsSecret(text), "must not contain an API key or a management token")
-  );
-};
+export const singleLine = (max: number) =>
+  normalized(max)
+    .trim()
+    .min(1, "must not be empty")
+    // The checks below take long for a long text.
+    .max(max, tooLong(max))
+    .regex(/^(?:[^\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]|[\u200c\u200d])*$/u, UNREADABLE)
+    .refine(joinersAreNeeded, UNREADABLE)
+    .refine((text) => !UNSEEN.test(text), UNREADABLE)
+    .refine((text) => !holdsSecret(text), "must not contain an API key or a management token");
+
+/** A text that is looked for in such lines: up to `max` characters. */
+export const searchText = (max: number) =>
+  normalized(max).trim().max(max, tooLong(max)).regex(RECORDABLE, RECORDABLE_ERROR);
+
+/** Two texts that look the same must not differ by how their letters are put together. The text may still have more than `max` characters. */
+function normalized(max: number) {
+  // To normalize combining characters takes the square of their number.
+  return z
+    .string()
+    .max(MAX_PARTS * max, tooLong(max))
+    .normalize();
+}
+
+function tooLong(max: number) {
+  return { error: `must have at most ${max} characters`, abort: true } as const;
+}
 
 /** A name for people: 1 to 64 characters. */
 export const label = singleLine(64);

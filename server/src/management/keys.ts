@@ -1,10 +1,9 @@
 import * as z from "zod";
 import type { AccountId } from "../contract/account.ts";
 import type { KeyUuid } from "../contract/key.ts";
-import { RECORDABLE, RECORDABLE_ERROR } from "../contract/recorded-text.ts";
 import type { Reader } from "../database/reads.ts";
 import type { Keys } from "../keys/keys.ts";
-import { CURSOR, idempotencyKey, idOf, LIMIT, label, wholeNumber } from "./inputs.ts";
+import { CURSOR, idempotencyKey, idOf, LIMIT, label, searchText, wholeNumber } from "./inputs.ts";
 import type { RpcServices } from "./router.ts";
 import { accountProcedure, accountReader, router } from "./trpc.ts";
 
@@ -34,14 +33,8 @@ export const keysPage = {
   cursor: position.describe(CURSOR).optional(),
   /** The maximum number of keys of the page: 1 to 1,000. Default 1,000. */
   limit: wholeNumber(1, MAX_PAGE).describe(LIMIT).default(MAX_PAGE),
-  search: z
-    .string()
-    // As names are, so that a text is found however its letters are put together.
-    .normalize()
-    .trim()
+  search: searchText(MAX_SEARCH_LENGTH)
     .min(1, "must not be empty")
-    .max(MAX_SEARCH_LENGTH, `must have at most ${MAX_SEARCH_LENGTH} characters`)
-    .regex(RECORDABLE, RECORDABLE_ERROR)
     .describe(
       "Lists keys whose name or key ID contains this text, upper and lower case alike: 1 to 64 characters.",
     )

@@ -4,11 +4,10 @@ import type { AccountChange, IpRuleChange } from "../accounts/account-change.ts"
 import { ACCOUNT_ORDERS } from "../accounts/account-list.ts";
 import { ACCOUNT_STATES, type AccountId, type IpRules, PLANS } from "../contract/account.ts";
 import type { Actor } from "../contract/action.ts";
-import { RECORDABLE, RECORDABLE_ERROR } from "../contract/recorded-text.ts";
 import { digestOf } from "../secrets/digest.ts";
 import { entryPage, readEntriesPage } from "./audit.ts";
 import { accountNameInput, emailInput } from "./auth.ts";
-import { CURSOR, idempotencyKey, idOf, ipAddress, paging, singleLine } from "./inputs.ts";
+import { CURSOR, idempotencyKey, idOf, ipAddress, paging, searchText, singleLine } from "./inputs.ts";
 import { keysPage, readKeysPage } from "./keys.ts";
 import type { RpcServices } from "./router.ts";
 import { operatorProcedure, router } from "./trpc.ts";
@@ -19,7 +18,7 @@ export const accountId = idOf<AccountId>();
 /** The reason, for the audit trail: 1 to 500 characters. */
 export const reason = singleLine(500);
 /** The beginning of a name or of a user's e-mail address, an id, or the last four characters of a key: up to 254 characters. Default: all accounts. */
-const searchText = z.string().normalize().max(254).regex(RECORDABLE, RECORDABLE_ERROR).default("");
+const accountSearch = searchText(254).default("");
 const MAX_NETWORKS = 1_000;
 /** Enough for the maximum number of networks, each with up to 64 characters. */
 const MAX_RULES_BYTES = 128 * 1024;
@@ -95,7 +94,7 @@ export function operatorAccountsRouter(services: RpcServices) {
       .input(
         z
           .strictObject({
-            search: searchText,
+            search: accountSearch,
             /** The state of the accounts. Default: any. */
             state: z.enum(ACCOUNT_STATES).optional(),
             /** The plan of the accounts. Default: any. */

@@ -10,8 +10,6 @@ import type { Exchange } from "./exchange.ts";
 import type { RequestContext } from "./request-context.ts";
 import type { Services } from "./services.ts";
 
-/** Only this many characters of a value are read. No number of tokens is longer. */
-const MAX_NUMBER_LENGTH = 32;
 const NO_BYTES = new Uint8Array(0);
 /** How a refusal names the limit that a body exceeds. */
 const COUNTED_AS = {
@@ -160,7 +158,7 @@ function maxOutputTokens(
   for (const { name, valueStart, valueEnd } of members) {
     const isMax = outputTokenFields.includes(name);
     if (!isMax && name !== answersField) continue;
-    const number = Number(text.slice(valueStart, Math.min(valueEnd, valueStart + MAX_NUMBER_LENGTH)));
+    const number = Number(text.slice(valueStart, valueEnd));
     if (!Number.isSafeInteger(number)) continue;
     if (isMax) max = Math.max(max, number);
     else answers = Math.max(answers, number);

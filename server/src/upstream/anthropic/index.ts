@@ -228,11 +228,11 @@ function refusedForward(
 
 /**
  * A client's beta features may be refused with 403, like the operator's credential. They must not count as its fault, which would
- * keep other accounts from the upstream.
+ * keep other accounts from the upstream, nor as a sign that it is valid.
  */
 function refusedBeta(): UpstreamRefused {
   const message = `${BETA}: the model's provider refuses the request with these features. Remove the header.`;
-  return new UpstreamRefused(400, new Failure("invalid_request", message, { param: BETA }));
+  return new UpstreamRefused(404, new Failure("invalid_request", message, { param: BETA }));
 }
 
 /**
