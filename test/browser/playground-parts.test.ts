@@ -321,20 +321,6 @@ describe("the history", () => {
     const [lane] = reopened({ ...NEW_CHAT, lanes }).lanes;
     expect(lane).toMatchObject({ isRunning: false, messages: [{ generated: { outcome: "stopped" } }] });
   });
-
-  it("opens a chat that the browser has from an earlier version, which had another name for answers", () => {
-    const { generated: _, ...plain } = PLAIN;
-    const answered = { ...plain, id: 2, role: "assistant" as const, told: { outcome: "whole", model: "m" } };
-    const messages = [{ ...plain, id: 1, told: null }, answered] as unknown as readonly ChatMessage[];
-    const [lane] = reopened({
-      ...NEW_CHAT,
-      lanes: NEW_CHAT.lanes.map((one) => ({ ...one, messages })),
-    }).lanes;
-    expect(lane?.messages).toEqual([
-      { ...PLAIN, id: 1 },
-      { ...plain, id: 2, role: "assistant", generated: { outcome: "whole", model: "m" } },
-    ]);
-  });
 });
 
 describe("attachments", () => {

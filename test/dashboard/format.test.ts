@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import {
   formatBalance,
+  formatBytes,
   formatCounted,
   formatDuration,
   formatShare,
@@ -103,6 +104,22 @@ describe("a duration", () => {
       "25 min",
       "5 h",
       "9 d",
+    ]);
+  });
+});
+
+describe("a number of bytes", () => {
+  it("has at most three digits", () => {
+    const sizes = [0, 999, 1_000, 12_345, 99_950, 999_499, 999_999, 45_000_000_000];
+    expect(sizes.map(formatBytes)).toEqual([
+      "0 bytes",
+      "999 bytes",
+      "1.0 kB",
+      "12.3 kB",
+      "100 kB",
+      "999 kB",
+      "1.0 MB",
+      "45.0 GB",
     ]);
   });
 });

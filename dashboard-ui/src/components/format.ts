@@ -129,8 +129,10 @@ function roughUnit(nanoUsd: bigint): bigint {
 
 /** Bytes in a unit that needs few digits: "12.3 MB". */
 export function formatBytes(bytes: number): string {
-  const step = Math.min(BYTE_UNITS.length - 1, Math.floor(Math.log10(Math.max(1, bytes)) / 3));
-  const value = bytes / 1_000 ** step;
+  // The three digits that are shown: a thousand of a unit is one of the next.
+  const rounded = bytes < 1_000 ? bytes : Number(bytes.toPrecision(3));
+  const step = Math.min(BYTE_UNITS.length - 1, Math.floor(Math.log10(Math.max(1, rounded)) / 3));
+  const value = rounded / 1_000 ** step;
   return `${step === 0 ? value : value.toFixed(value < 100 ? 1 : 0)} ${BYTE_UNITS[step]}`;
 }
 

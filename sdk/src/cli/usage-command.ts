@@ -29,14 +29,17 @@ export function addUsageCommand(program: Command, { client, print, signal }: Com
       }
       const range = { from: from ?? daysAgo((days ?? 30) - 1), to: to ?? new Date() };
       const summary = await client().usage.summary({ ...range, interval, groupBy }, { signal });
-      const rows = [...summary.rows, { ...summary.total, start: null, model: null, key: null }];
+      const rows = [
+        ...summary.rows,
+        { ...summary.total, start: null, model: null, key: null, isOther: false },
+      ];
       print(
         summary,
         table(
           ["from", groupBy === "none" ? "" : groupBy, "requests", "errors", "prompt", "completion", "cost $"],
           rows.map((row) => [
             row.start?.toISOString().slice(0, interval === "hour" ? 16 : 10) ?? "total",
-            row.model ?? row.key?.name ?? "",
+            row.model ?? row.key?.name ?? (row.isOther ? "others" : ""),
             String(row.requests),
             String(row.errors),
             String(row.promptTokens),

@@ -292,16 +292,11 @@ export function reopened(saved: SavedChat): SavedChat {
   return { ...saved, lanes };
 }
 
-/** A message as browsers may have it from an earlier version. */
-type KeptMessage = Omit<ChatMessage, "generated"> & {
-  readonly generated?: ChatMessage["generated"];
-  /** The former name of `generated`. */
-  readonly told?: ChatMessage["generated"];
-};
-
-function asLeft({ told = null, generated = told, ...message }: KeptMessage): ChatMessage {
-  const isIncomplete = generated?.outcome === "underway";
-  return { ...message, generated: isIncomplete ? { ...generated, outcome: "stopped" } : generated };
+function asLeft(message: ChatMessage): ChatMessage {
+  const { generated } = message;
+  return generated?.outcome === "underway"
+    ? { ...message, generated: { ...generated, outcome: "stopped" } }
+    : message;
 }
 
 /** Every attachment of a chat, each once. */

@@ -64,5 +64,6 @@ function inComparison(now: number, before: number, labelBefore: string): string 
   if (now / before >= MANY_TIMES) return `${formatCount(Math.round(now / before))} times ${labelBefore}`;
   const change = Math.round((now / before - 1) * 100);
   if (change === 0) return `as in ${labelBefore}`;
+  if (change === -100 && now > 0) return `over 99% less than in ${labelBefore}`;
   return `${formatCount(Math.abs(change))}% ${change > 0 ? "more" : "less"} than in ${labelBefore}`;
 }
