@@ -13,8 +13,15 @@ const CALL =
 const REFUSED_CALL = "GET /trpc/service.info HTTP/1.1\r\nhost: x\r\n\r\n";
 const TIMEOUT = { timeout: 20_000 };
 
+/** Connections may stay open for an hour, so that none of these is closed because its time is over. */
 const start = (maximum = MAXIMUM) =>
-  startService({ env: { OSTIARY_MAX_CONNECTIONS: String(maximum), OSTIARY_LOG: "silent" } });
+  startService({
+    env: {
+      OSTIARY_MAX_CONNECTIONS: String(maximum),
+      OSTIARY_KEEP_ALIVE_S: "3600",
+      OSTIARY_LOG: "silent",
+    },
+  });
 
 /** As many connections as there may be, of a stranger who sends `begun` on each. */
 function fillFrom(service: Service, begun: string): Promise<readonly RawConnection[]> {
@@ -48,6 +55,8 @@ describe.runIf(RUNTIME === "node")("a stranger who opens all connections that th
   ])("and %s does not keep others out", async (_, begun) => {
     await using service = await start();
     const { key } = await signUpWithKey(service.baseUrl);
+    const { headers } = await fetch(`${service.baseUrl}/v1/models`);
+    expect(headers.get("keep-alive")).toBe("timeout=3600");
     const strangers = await fillFrom(service, begun);
     await expect.poll(() => statusOnNewConnection(service), TIMEOUT).toBe(200);
     await expect.poll(() => statusOf(service.baseUrl, key).catch(String), TIMEOUT).toBe(200);

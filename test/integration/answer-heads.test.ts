@@ -2,7 +2,7 @@ import { once } from "node:events";
 import { createServer, type RequestListener, type Server, type ServerResponse } from "node:http";
 import { type AddressInfo, connect } from "node:net";
 import { afterEach, describe, expect, it } from "vitest";
-import { beginStream, KEEP_ALIVE_MS, sendWhole } from "../../server/src/http/answer-head.ts";
+import { AnswerHeads } from "../../server/src/http/answer-head.ts";
 
 interface Answer {
   readonly status: number;
@@ -10,6 +10,7 @@ interface Answer {
   readonly body: string;
 }
 
+const heads = new AnswerHeads(65);
 const JSON_ANSWER = {
   status: 200,
   headers: { "content-type": "application/json", "x-request-id": "req_1" },
@@ -30,7 +31,7 @@ afterEach(async () => {
 
 /** What a server sends for the bytes of a client, which then asks for the connection to be closed. The date is left out. */
 async function answersTo(bytes: string, listener: RequestListener): Promise<string> {
-  const server = createServer({ keepAliveTimeout: KEEP_ALIVE_MS }, listener).listen(0, "127.0.0.1");
+  const server = createServer({ keepAliveTimeout: heads.keepAliveMs }, listener).listen(0, "127.0.0.1");
   servers.push(server);
   await once(server, "listening");
   const socket = connect((server.address() as AddressInfo).port, "127.0.0.1");
@@ -55,7 +56,7 @@ async function bothWays(bytes: string, { status, headers, body }: Answer) {
     response.writeHead(status, { ...headers, "content-length": Buffer.byteLength(body) }).end(body);
   });
   const byService = await answersTo(bytes, (_, response) => {
-    const isWhole = sendWhole(response, status, oneByOne(headers), body);
+    const isWhole = heads.sendWhole(response, status, oneByOne(headers), body);
     ways.push(isWhole);
     if (!isWhole)
       response.writeHead(status, { ...headers, "content-length": Buffer.byteLength(body) }).end(body);
@@ -77,7 +78,7 @@ async function bothStreams(bytes: string, headers: Readonly<Record<string, strin
   };
   const byNode = await answersTo(bytes, (_, response) => chunks(response.writeHead(200, headers)));
   const byService = await answersTo(bytes, (_, response) => {
-    const isOwn = beginStream(response, 200, oneByOne(headers));
+    const isOwn = heads.beginStream(response, 200, oneByOne(headers));
     ways.push(isOwn);
     chunks(isOwn ? response : response.writeHead(200, headers));
   });
@@ -165,7 +166,7 @@ describe("any other answer is left to Node", () => {
     const thrown: unknown[] = [];
     const text = await answersTo(POST, (_, response) => {
       const headers = { "x-name": "a\r\nx-other: b" };
-      expect(sendWhole(response, 200, [headers], "{}")).toBe(false);
+      expect(heads.sendWhole(response, 200, [headers], "{}")).toBe(false);
       try {
         response.writeHead(200, headers);
       } catch (error) {

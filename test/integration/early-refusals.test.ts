@@ -83,6 +83,7 @@ class Overloaded {
       host: "127.0.0.1",
       port: 0,
       maxConnections: 1_000,
+      keepAliveS: 65,
       maxUnreadBytes: 1e8,
       tls,
       sharesPort: false,

@@ -126,9 +126,14 @@ describe("guessing a password", () => {
 
   countsToHundred("is limited for one address over many users", async () => {
     const address = freshAddress();
-    const outcomes = await Promise.all(
-      Array.from({ length: 120 }, () => attempt(`${crypto.randomUUID()}@example.com`, WRONG, address)),
-    );
+    const outcomes: string[] = [];
+    // A busy machine refuses some of so many at once. These are tried again.
+    while (outcomes.length < 120) {
+      const trying = Array.from({ length: 120 - outcomes.length }, () =>
+        attempt(`${crypto.randomUUID()}@example.com`, WRONG, address),
+      );
+      outcomes.push(...(await Promise.all(trying)).filter((code) => code !== "server_is_overloaded"));
+    }
     expect(outcomes.filter((code) => code === "rate_limit_exceeded").length).toBeGreaterThanOrEqual(20);
     expect(outcomes.filter((code) => code === "wrong_credentials").length).toBeLessThanOrEqual(100);
   });

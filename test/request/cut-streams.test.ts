@@ -2,16 +2,20 @@ import { once } from "node:events";
 import { createServer } from "node:http";
 import { type AddressInfo, connect } from "node:net";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { AnswerHeads } from "../../server/src/http/answer-head.ts";
 import { NodeExchange } from "../../server/src/http/node-exchange.ts";
 import { RestingConnections } from "../../server/src/http/resting-connections.ts";
 import type { BodySink } from "../../server/src/request/exchange.ts";
 import { primeStream } from "../../server/src/request/stream-writer.ts";
 
-const resting = new RestingConnections(() => Number.POSITIVE_INFINITY);
+const parts = {
+  resting: new RestingConnections(() => Number.POSITIVE_INFINITY),
+  heads: new AnswerHeads(65),
+};
 
 let sink: BodySink | null = null;
 const server = createServer((request, response) => {
-  sink = new NodeExchange(request, response, false, resting).stream(200, [{ "content-type": "text/plain" }]);
+  sink = new NodeExchange(request, response, false, parts).stream(200, [{ "content-type": "text/plain" }]);
   sink.write("begun\n");
 });
 

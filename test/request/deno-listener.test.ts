@@ -16,6 +16,7 @@ it("a former server on Deno that fails to shut down does not end the process", a
     port: 0,
     tls: null,
     maxConnections: 10,
+    keepAliveS: 65,
     maxUnreadBytes: 1e6,
     sharesPort: false,
   };

@@ -18,6 +18,7 @@ function listen(): Promise<Listener> {
     host: "127.0.0.1",
     port: 0,
     maxConnections: 1_000,
+    keepAliveS: 65,
     maxUnreadBytes: 1_000_000,
     tls: null,
     sharesPort: false,

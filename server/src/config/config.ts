@@ -134,6 +134,7 @@ function configOf(values: SettingValues, present: Environment) {
     /** The limit on the request bodies of all requests that are received or answered; `null`: as many as fit into the memory. */
     maxUnfinishedBodyBytes: values.OSTIARY_MAX_UNFINISHED_BODY_BYTES ?? null,
     maxConnections: values.OSTIARY_MAX_CONNECTIONS,
+    keepAliveS: values.OSTIARY_KEEP_ALIVE_S,
     drainS: values.OSTIARY_DRAIN_S,
     /** The reserved credit of a node without a heartbeat for this long is released; 0: never. */
     creditReleaseAfterS: values.OSTIARY_CREDIT_RELEASE_AFTER_S,

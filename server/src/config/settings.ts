@@ -67,6 +67,7 @@ const variables = z.object({
   OSTIARY_MAX_BODY_BYTES: wholeNumber(1_024, MAX_TEXT_BYTES).default(20_971_520),
   OSTIARY_MAX_UNFINISHED_BODY_BYTES: wholeNumber(1_048_576, 68_719_476_736).optional(),
   OSTIARY_MAX_CONNECTIONS: wholeNumber(10, 1_000_000).default(10_000),
+  OSTIARY_KEEP_ALIVE_S: wholeNumber(5, 3_600).default(65),
   OSTIARY_DRAIN_S: wholeNumber(0, 3_600).default(30),
   OSTIARY_CREDIT_RELEASE_AFTER_S: wholeNumber(0, 31_536_000)
     .refine((value) => value === 0 || value >= 600, "must be 0, or at least 600")

@@ -4,11 +4,9 @@ import { declaredBytesOf } from "../admission/incoming-body.ts";
 import type { ResponseHeaders } from "../operations/operation.ts";
 import type { RefusableExchange } from "../request/exchange.ts";
 import type { RequestHandler } from "../request/request-handler.ts";
-import { KEEP_ALIVE_MS, wholeAnswer } from "./answer-head.ts";
 import { answerOn, type ClientSocket } from "./client-connections.ts";
-import { pathOf, valuesOf } from "./node-exchange.ts";
+import { type ListenerParts, pathOf, valuesOf } from "./node-exchange.ts";
 import type { ReadSocket } from "./reading.ts";
-import type { RestingConnections } from "./resting-connections.ts";
 
 /** What Node's HTTP server keeps of a connection and of the parser that reads it is not public. */
 type ServerSocket = ClientSocket &
@@ -55,16 +53,13 @@ let nodesOnHead: OnHead | null = null;
  */
 export class EarlyRefusals {
   readonly #requests: Pick<RequestHandler, "isOverloaded" | "refuseIfOverloaded">;
-  readonly #resting: RestingConnections;
+  readonly #parts: ListenerParts;
   #isAdmitted = false;
   #isStopped = false;
 
-  constructor(
-    requests: Pick<RequestHandler, "isOverloaded" | "refuseIfOverloaded">,
-    resting: RestingConnections,
-  ) {
+  constructor(requests: Pick<RequestHandler, "isOverloaded" | "refuseIfOverloaded">, parts: ListenerParts) {
     this.#requests = requests;
-    this.#resting = resting;
+    this.#parts = parts;
   }
 
   /** Refuses requests of the server's connections. Call it after the server has its own listeners. */
@@ -103,7 +98,7 @@ export class EarlyRefusals {
   refuse(socket: ServerSocket, target: string, headers: readonly string[]): boolean {
     if (this.#isStopped || !this.#requests.isOverloaded) return false;
     if (!target.startsWith("/v1/") || !isSimple(socket, headers)) return false;
-    const exchange = new EarlyExchange(socket, target, headers, this.#resting);
+    const exchange = new EarlyExchange(socket, target, headers, this.#parts);
     const isRefused = this.#requests.refuseIfOverloaded(exchange);
     this.#isAdmitted = !isRefused;
     return isRefused;
@@ -150,13 +145,13 @@ class EarlyExchange implements RefusableExchange {
   readonly answerTimeFactor = 2.4;
   readonly #socket: ServerSocket;
   readonly #headers: readonly string[];
-  readonly #resting: RestingConnections;
+  readonly #parts: ListenerParts;
 
-  constructor(socket: ServerSocket, target: string, headers: readonly string[], resting: RestingConnections) {
+  constructor(socket: ServerSocket, target: string, headers: readonly string[], parts: ListenerParts) {
     this.path = pathOf(target);
     this.#socket = socket;
     this.#headers = headers;
-    this.#resting = resting;
+    this.#parts = parts;
   }
 
   get peer(): string {
@@ -168,15 +163,16 @@ class EarlyExchange implements RefusableExchange {
   }
 
   letOthersGoFirst(): null {
-    this.#resting.rest(this.#socket);
+    this.#parts.resting.rest(this.#socket);
     return null;
   }
 
   respond(status: number, headers: readonly ResponseHeaders[], body: string): void {
+    const { heads } = this.#parts;
     const socket = this.#socket;
-    socket.write(wholeAnswer(status, headers, body), "latin1");
+    socket.write(heads.wholeAnswer(status, headers, body), "latin1");
     // The connection stays open as long as the answer says. Node does this after the answers that it sends.
-    if ((socket.timeout ?? 0) < KEEP_ALIVE_MS) socket.setTimeout(KEEP_ALIVE_MS);
+    if ((socket.timeout ?? 0) < heads.keepAliveMs) socket.setTimeout(heads.keepAliveMs);
   }
 
   abandon(): void {

@@ -30,6 +30,8 @@ export interface ListenerOptions {
   readonly maxConnections: number;
   /** The maximum of bytes of answers that clients have not read. On Deno, only those of large answers and streams can be counted. */
   readonly maxUnreadBytes: number;
+  /** How many seconds a connection stays open for the client's next request. On Deno, until the client closes it. */
+  readonly keepAliveS: number;
   /** The certificate for HTTPS; `null`: HTTP. */
   readonly tls: TlsPair | null;
   /** Whether other workers of the service listen on the port, too. On Node that needs nothing here. */

@@ -5,7 +5,7 @@ import { declaredBytesOf, type IncomingBody } from "../admission/incoming-body.t
 import type { Failure } from "../errors/failure.ts";
 import type { ResponseHeaders } from "../operations/operation.ts";
 import { type BodySink, type Exchange, READER_TIMEOUT_MS } from "../request/exchange.ts";
-import { beginStream, forgetHead, sendWhole } from "./answer-head.ts";
+import { type AnswerHeads, forgetHead } from "./answer-head.ts";
 import { countsForAccount } from "./client-connections.ts";
 import type { RestingConnections } from "./resting-connections.ts";
 
@@ -31,6 +31,12 @@ export function failBody(response: ServerResponse, failure: Failure): void {
   if (request.listenerCount("error") > 0) request.emit("error", failure);
 }
 
+/** What the exchanges of a listener share. */
+export interface ListenerParts {
+  readonly resting: RestingConnections;
+  readonly heads: AnswerHeads;
+}
+
 /** An exchange on `node:http`. */
 export class NodeExchange implements Exchange {
   readonly method: string;
@@ -44,14 +50,14 @@ export class NodeExchange implements Exchange {
   readonly #response: ServerResponse;
   /** Whether the client waits for `100 Continue`, and has not got it. */
   #awaitsContinue: boolean;
-  readonly #resting: RestingConnections;
+  readonly #parts: ListenerParts;
 
   /** `awaitsContinue`: the client sends the body after `100 Continue`. */
   constructor(
     request: IncomingMessage,
     response: ServerResponse,
     awaitsContinue: boolean,
-    resting: RestingConnections,
+    parts: ListenerParts,
   ) {
     const target = request.url ?? "/";
     this.method = request.method ?? "GET";
@@ -61,7 +67,7 @@ export class NodeExchange implements Exchange {
     this.#request = request;
     this.#response = response;
     this.#awaitsContinue = awaitsContinue;
-    this.#resting = resting;
+    this.#parts = parts;
   }
 
   onClientGone(listener: () => void): void {
@@ -100,13 +106,18 @@ export class NodeExchange implements Exchange {
   }
 
   letOthersGoFirst(): null {
-    this.#resting.rest(this.#request.socket);
+    this.#parts.resting.rest(this.#request.socket);
     return null;
   }
 
   respond(status: number, headers: readonly ResponseHeaders[], body: string | Uint8Array): void {
     const isKept = this.#isWorthDraining();
-    if (isKept && typeof body === "string" && sendWhole(this.#response, status, headers, body)) return;
+    if (
+      isKept &&
+      typeof body === "string" &&
+      this.#parts.heads.sendWhole(this.#response, status, headers, body)
+    )
+      return;
     const bytes = typeof body === "string" ? Buffer.byteLength(body) : body.length;
     const connection = isKept ? {} : { connection: "close" };
     const isReadable = !this.#request.complete && this.#request[FAILURE] === undefined;
@@ -118,7 +129,7 @@ export class NodeExchange implements Exchange {
 
   stream(status: number, headers: readonly ResponseHeaders[]): BodySink {
     const response = this.#response;
-    const hasOwnHead = beginStream(response, status, headers);
+    const hasOwnHead = this.#parts.heads.beginStream(response, status, headers);
     if (!hasOwnHead) response.writeHead(status, Object.assign({}, ...headers));
     if (!response.chunkedEncoding && this.method !== "HEAD") resetUnlessFinished(response);
     /** Whether the head, or the end, has been handed to Node. */

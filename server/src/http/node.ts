@@ -12,11 +12,11 @@ import { getRequestListener } from "@hono/node-server";
 import { Failure } from "../errors/failure.ts";
 import { READER_TIMEOUT_MS } from "../request/exchange.ts";
 import { Acceptors, BACKLOG } from "./acceptors.ts";
-import { KEEP_ALIVE_MS } from "./answer-head.ts";
+import { AnswerHeads } from "./answer-head.ts";
 import { answerOn, ClientConnections, type ClientSocket } from "./client-connections.ts";
 import { EarlyRefusals } from "./early-refusals.ts";
 import { isApiPath, type Listener, type ListenerOptions, type Served } from "./listener.ts";
-import { closeAfterBody, NodeExchange, pathOf, valuesOf } from "./node-exchange.ts";
+import { closeAfterBody, type ListenerParts, NodeExchange, pathOf, valuesOf } from "./node-exchange.ts";
 import { answerRefusals, refuse } from "./node-refusals.ts";
 import { handleInTurn } from "./pipelined-requests.ts";
 import { invalidTargetAnswer } from "./refusal.ts";
@@ -40,7 +40,6 @@ const SHORT_TURN_MS = 1;
 const TLS_OPTIONS = { handshakeTimeout: 10_000 };
 const SERVER_OPTIONS = {
   noDelay: true,
-  keepAliveTimeout: KEEP_ALIVE_MS,
   // From a connection's opening, or the first byte of its next request, to the end of the request's head.
   headersTimeout: 30_000,
   connectionsCheckingInterval: 5_000,
@@ -76,18 +75,20 @@ class NodeListener implements Listener {
   #isClosing = false;
   #keptTimer: NodeJS.Timeout | null = null;
 
-  constructor(served: Served, { tls, maxConnections, maxUnreadBytes }: ListenerOptions) {
+  constructor(served: Served, { tls, maxConnections, maxUnreadBytes, keepAliveS }: ListenerOptions) {
     const { requests, newRequestId } = served;
     const resting = new RestingConnections(() => requests?.readableInTurn() ?? Number.POSITIVE_INFINITY);
-    const early = requests === null ? null : new EarlyRefusals(requests, resting);
+    const parts = { resting, heads: new AnswerHeads(keepAliveS) };
+    const early = requests === null ? null : new EarlyRefusals(requests, parts);
     this.#early = early;
-    this.#route = routerOf(served, resting, () => early?.takeAdmitted() === true);
+    this.#route = routerOf(served, parts, () => early?.takeAdmitted() === true);
     const listener = this;
     this.#onEnd = function () {
       listener.#endRequest(this);
     };
     const server = openServer(tls, (request, response) => this.#handle(request, response, false));
     this.#server = server;
+    server.keepAliveTimeout = parts.heads.keepAliveMs;
     server.maxHeadersCount = MAX_HEADERS;
     // After this long without activity Node looks whether more of a pending answer was read since; if not, the next time counts.
     server.timeout = READER_TIMEOUT_MS;
@@ -220,7 +221,7 @@ function endUnread(socket: ClientSocket): void {
 type Route = (request: IncomingMessage, response: ServerResponse, awaitsContinue: boolean) => void;
 
 /** Hands each request to the part that answers it. */
-function routerOf(served: Served, resting: RestingConnections, takeAdmitted: () => boolean): Route {
+function routerOf(served: Served, parts: ListenerParts, takeAdmitted: () => boolean): Route {
   const web = getRequestListener(
     (request, env) => {
       // The adapter parses no host that looks like one, such as `256.1.1.1` or `xn--a`, which no URL can have.
@@ -259,7 +260,7 @@ function routerOf(served: Served, resting: RestingConnections, takeAdmitted: () 
     const target = originForm(request.url ?? "/");
     request.url = target;
     if (served.requests !== null && isExchanged(served, request)) {
-      const exchange = new NodeExchange(request, response, awaitsContinue, resting);
+      const exchange = new NodeExchange(request, response, awaitsContinue, parts);
       void (isAdmitted ? served.requests.handleAdmitted(exchange) : served.requests.handle(exchange));
       return;
     }

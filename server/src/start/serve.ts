@@ -127,11 +127,11 @@ function openListener(
   socket: Pick<ListenerOptions, "port" | "tls">,
   portSetting: PortSetting,
 ): Promise<Listener> {
-  const { host, maxConnections } = settings.config;
+  const { host, maxConnections, keepAliveS } = settings.config;
   const maxUnreadBytes = unreadBytesOf(settings.config, readMemory());
   return listen(
     { ...served, newRequestId: () => requestIdOf(newId()) },
-    { ...socket, host, maxConnections, maxUnreadBytes, sharesPort: worker !== null },
+    { ...socket, host, maxConnections, maxUnreadBytes, keepAliveS, sharesPort: worker !== null },
     portSetting,
   );
 }
