@@ -115,7 +115,10 @@ describe("an answer of Anthropic", () => {
     vendor.answers(403, { type: "error", error: { type: "permission_error", message: "no" } });
     await expect(messages(anthropic, "m", MESSAGE)).rejects.toMatchObject({ status: 403 });
     const asked = messages(anthropic, "m", MESSAGE, { "anthropic-beta": "not-ours" });
-    await expect(asked).rejects.toMatchObject({ status: 400, failure: { param: "anthropic-beta" } });
+    await expect(asked).rejects.toMatchObject({
+      status: 404,
+      failure: { status: 400, param: "anthropic-beta" },
+    });
   });
 });
 
