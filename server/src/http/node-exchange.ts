@@ -13,7 +13,6 @@ import type { RestingConnections } from "./resting-connections.ts";
 const MAX_DRAINED_BYTES = 64 * 1024 * 1024;
 const NO_VALUES: readonly string[] = [];
 const FAILURE = Symbol("why a body can't be read");
-
 const REFUSED = Symbol("the last request of a connection that was answered before its body had arrived");
 
 type ClosedSocket = Socket & { [REFUSED]?: { readonly request: IncomingMessage; readonly isShort: boolean } };

@@ -9,7 +9,7 @@ const LIVE_MS = 3_000;
 export function useKeyUse(id: string | undefined) {
   return useQuery(
     api.keys.usage.queryOptions(id === undefined ? skipToken : { id }, {
-      // Only these do not change on a retry: there is no such key, or nobody is signed in.
+      // Only these do not change on a retry: there is no such key, or the user is signed out.
       refetchInterval: ({ state: { error } }) =>
         isMissing(error) || errorCodeOf(error) === "not_signed_in" ? false : LIVE_MS,
       refetchIntervalInBackground: true,
