@@ -1,7 +1,7 @@
 import { LRUCache } from "lru-cache";
-import { atMost } from "../caches/at-most.ts";
 import type { AccountId } from "../contract/account.ts";
 import type { KeySnapshot } from "../contract/key.ts";
+import { atMost } from "../resources/at-most.ts";
 
 const KEYS = 100_000;
 /** The maximum sum of the number of accounts and of the networks in their IP rules. A parsed network takes about 150 bytes. */

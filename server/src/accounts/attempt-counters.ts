@@ -1,5 +1,5 @@
 import { LRUCache } from "lru-cache";
-import { atMost } from "../caches/at-most.ts";
+import { atMost } from "../resources/at-most.ts";
 import type { AttemptCounter, AttemptRule, CounterFactory } from "./attempts.ts";
 
 /**

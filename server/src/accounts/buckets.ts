@@ -1,6 +1,6 @@
 import { LRUCache } from "lru-cache";
 import { MINUTE_MS } from "../../../sdk/src/contract/time-units.ts";
-import { atMost } from "../caches/at-most.ts";
+import { atMost } from "../resources/at-most.ts";
 
 /** The maximum number of buckets. Attackers can choose names, so beyond it the least recently used buckets are dropped. */
 const MAX_NAMES = 100_000;

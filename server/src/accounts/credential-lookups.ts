@@ -1,7 +1,7 @@
 import { LRUCache } from "lru-cache";
-import { atMost } from "../caches/at-most.ts";
 import { Failure } from "../errors/failure.ts";
 import { networkOf } from "../networks/networks.ts";
+import { atMost } from "../resources/at-most.ts";
 import { Buckets } from "./buckets.ts";
 
 /** Look-ups per minute that find nothing, for each client address. Several people may share an address. */

@@ -1,5 +1,4 @@
 import { LRUCache } from "lru-cache";
-import { atMost } from "../caches/at-most.ts";
 import type { AccountId } from "../contract/account.ts";
 import {
   CONCURRENCY_RETRY_MS,
@@ -11,6 +10,7 @@ import {
   type Release,
   type Slot,
 } from "../contract/limits.ts";
+import { atMost } from "../resources/at-most.ts";
 import type { AccountEpoch, Admission, AdmissionStore } from "./admission-store.ts";
 import { SlidingMinute, secondOf } from "./sliding-minute.ts";
 

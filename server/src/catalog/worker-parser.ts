@@ -1,4 +1,4 @@
-import { runInWorker } from "../threads/run-in-worker.ts";
+import { runInWorker } from "../resources/run-in-worker.ts";
 import type { CatalogParser, CatalogText, Problem } from "./catalog-text.ts";
 
 /** What a worker does: parses the text, or describes its problems if there are any. */

@@ -1,8 +1,8 @@
 import { LRUCache } from "lru-cache";
-import { atMost } from "../caches/at-most.ts";
 import type { AccountId } from "../contract/account.ts";
 import { Failure, isUnreachable, Unavailable } from "../errors/failure.ts";
 import type { RequestSignal } from "../errors/request-signal.ts";
+import { atMost } from "../resources/at-most.ts";
 import { FairSemaphore, type NotAcquired } from "./fair-semaphore.ts";
 
 /**

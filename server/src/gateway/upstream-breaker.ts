@@ -1,7 +1,7 @@
 import { LRUCache } from "lru-cache";
-import { atMost } from "../caches/at-most.ts";
 import type { BreakerSettings } from "../catalog/catalog.ts";
 import type { AccountId } from "../contract/account.ts";
+import { atMost } from "../resources/at-most.ts";
 import { type Attempt, Breaker, type BreakerState } from "./breaker.ts";
 
 /** The account of a request; `null`: requests of no account count together. */

@@ -1,9 +1,9 @@
 import { LRUCache } from "lru-cache";
 import { Buckets } from "../accounts/buckets.ts";
-import { atMost } from "../caches/at-most.ts";
 import type { AccountId } from "../contract/account.ts";
 import { Failure } from "../errors/failure.ts";
 import { networkOf } from "../networks/networks.ts";
+import { atMost } from "../resources/at-most.ts";
 import type { RpcCaller } from "./caller.ts";
 
 /** Calls per minute, which may also arrive in one burst. */

@@ -1,6 +1,6 @@
 import { createRequire } from "node:module";
 import process from "node:process";
-import { runInWorker } from "../threads/run-in-worker.ts";
+import { runInWorker } from "../resources/run-in-worker.ts";
 
 /** Argon2id with oslo's parameters (19 MiB, 2 passes, 1 lane: OWASP's recommendation), in PHC string format. */
 interface Argon2 {
