@@ -1,4 +1,4 @@
-import { AnswerBytes } from "../admission/answer-bytes.ts";
+import { BudgetedAnswerMemory } from "../admission/budgeted-answer-memory.ts";
 import type { CatalogModel } from "../catalog/catalog.ts";
 import type { AccountId } from "../contract/account.ts";
 import type { JsonBody } from "../json/json-body.ts";
@@ -116,8 +116,8 @@ async function runModel(
   request.begun = recordBeginning(request, services); // leaves an entry even if the process dies
   services.overload.served(); // from here on the request waits for a model
   const { exchange, startedMs, signal } = request;
-  const memory = new AnswerBytes(services.bodies.account(accountId), signal, request.body);
-  request.answerBytes = memory;
+  const memory = new BudgetedAnswerMemory(services.bodies.account(accountId), signal, request.body);
+  request.answerMemory = memory;
   const call = { input, accountId, exchange, body, paid, signal, startedMs, memory };
   const reply = await operation.run(call); // 400, 429, 502, 503, 504
   return keepAnswer(request, reply);
@@ -144,7 +144,7 @@ function releaseBody({ body }: RequestContext, reply: Reply): void {
 function endRequest(request: RequestContext): Promise<unknown> | null {
   request.signal.abort("ended");
   request.body?.release();
-  request.answerBytes?.release();
+  request.answerMemory?.release();
   // A request that was not recorded is not charged.
   request.hold?.settle(0n);
   const endAdmitted = () => request.permission?.admitted?.end(null) ?? null;

@@ -1,5 +1,5 @@
 import type { KeyCaller, Permission } from "../access/access.ts";
-import type { AnswerBytes } from "../admission/answer-bytes.ts";
+import type { BudgetedAnswerMemory } from "../admission/budgeted-answer-memory.ts";
 import { type InFlightItem, NOT_IN_FLIGHT } from "../admission/in-flight.ts";
 import type { IncomingBody } from "../admission/incoming-body.ts";
 import type { EntryId } from "../contract/entry.ts";
@@ -35,8 +35,8 @@ export class RequestContext implements InFlightItem {
   wouldRefuse: ErrorCode | null = null;
   /** The body of a request with a key. Its bytes stay reserved until the request has ended, in part while its answer is streamed. */
   body: IncomingBody | null = null;
-  /** The bytes of its answer, reserved until the request has ended; `null` before it is sent to a model. */
-  answerBytes: AnswerBytes | null = null;
+  /** The memory of its answer, reserved until the request has ended; `null` before it is sent to a model. */
+  answerMemory: BudgetedAnswerMemory | null = null;
   /** The model that was asked for, for the entry of a request that fails. */
   model: string | null = null;
   /** What the cost of a request for a model is computed from; `null` before, and for other requests. */

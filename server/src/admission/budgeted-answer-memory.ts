@@ -29,8 +29,8 @@ const REFUSALS = {
   ],
 } as const;
 
-/** The bytes of one request's answer, which are reserved in the budget of request bodies. */
-export class AnswerBytes implements AnswerMemory {
+/** The memory of one request's answer, whose bytes are reserved in the budget of request bodies. */
+export class BudgetedAnswerMemory implements AnswerMemory {
   readonly #sender: BodySender;
   readonly #signal: RequestSignal;
   readonly #body: Pick<IncomingBody, "reservedBytes"> | null;

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { AnswerBytes } from "../../server/src/admission/answer-bytes.ts";
+import { BudgetedAnswerMemory } from "../../server/src/admission/budgeted-answer-memory.ts";
 import { BodyBudget, shareOut } from "../../server/src/admission/body-budget.ts";
 import type { AccountId } from "../../server/src/contract/account.ts";
 import { RequestAbort } from "../../server/src/errors/request-signal.ts";
@@ -21,7 +21,7 @@ afterEach(() => {
 const answerOf = (account = "one", signal = new RequestAbort(), bodyBytes = 0) => {
   const sender = budget.account(account as AccountId);
   sender.reserve(bodyBytes, bodyBytes);
-  return new AnswerBytes(sender, signal, { reservedBytes: bodyBytes });
+  return new BudgetedAnswerMemory(sender, signal, { reservedBytes: bodyBytes });
 };
 
 describe("the bytes of an answer", () => {
