@@ -22,7 +22,7 @@ class Overloaded {
   isOverloaded = true;
   /** Which requests are refused. */
   refuses: (exchange: RefusableExchange) => boolean = () => true;
-  /** How requests came: refused early, handed over as admitted, or handed over. */
+  /** How requests came: refused early, handed over as accepted, or handed over. */
   readonly ways: string[] = [];
   /** What the answers of requests that are handed over wait for. */
   answer: Promise<void> = Promise.resolve();
@@ -50,7 +50,7 @@ class Overloaded {
         return true;
       },
       handle: (exchange) => this.#handle(exchange),
-      handleAdmitted: (exchange) => this.#answer(exchange, "admitted"),
+      handleAccepted: (exchange) => this.#answer(exchange, "accepted"),
     };
   }
 
@@ -60,7 +60,7 @@ class Overloaded {
     exchange.respond(503, HEADERS, REFUSAL);
   }
 
-  async #answer(exchange: Exchange, way: "admitted" | "handed over"): Promise<void> {
+  async #answer(exchange: Exchange, way: "accepted" | "handed over"): Promise<void> {
     this.ways.push(way);
     let text = "";
     const received = new Promise<void>((resolve) => {
@@ -298,7 +298,7 @@ describe("an overloaded service on Node", () => {
     await expect.poll(() => client.statuses).toEqual([503]);
     socket.write(post());
     await expect.poll(() => client.statuses).toEqual([503, 200]);
-    expect(service.ways).toEqual(["early", "admitted"]);
+    expect(service.ways).toEqual(["early", "accepted"]);
     socket.destroy();
   });
 });

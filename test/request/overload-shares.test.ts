@@ -9,7 +9,7 @@ const SMALL = "small" as AccountId;
 /** Requests that come in each tick: more than the process serves. */
 const MANY = 300;
 
-/** An overloaded process of which nothing is left to admit, after a period in which only a large account sent requests. */
+/** An overloaded process of which nothing is left to accept, after a period in which only a large account sent requests. */
 function overloaded(waitingOf: Partial<Record<AccountId, number>>): Overload {
   let nowMs = 0;
   const waiting = Object.values(waitingOf).reduce<number>((sum, count) => sum + (count ?? 0), 0);
@@ -34,20 +34,20 @@ function overloaded(waitingOf: Partial<Record<AccountId, number>>): Overload {
   return overload;
 }
 
-/** Whether it admits a request of an account, or of a client whose key is not known (`null`). */
-const admits = (overload: Overload, account: AccountId | null) =>
+/** Whether it accepts a request of an account, or of a client whose key is not known (`null`). */
+const accepts = (overload: Overload, account: AccountId | null) =>
   overload.refusalOnArrival(() => account, true) === null;
 
 describe("an overloaded process whose backlog is full", () => {
-  it("admits a request of an account that has sent nothing, and none of a client without a known key", () => {
+  it("accepts a request of an account that has sent nothing, and none of a client without a known key", () => {
     const overload = overloaded({ [LARGE]: 1_000 });
-    expect(admits(overload, null)).toBe(false);
-    expect(admits(overload, SMALL)).toBe(true);
-    expect(admits(overload, null)).toBe(false);
+    expect(accepts(overload, null)).toBe(false);
+    expect(accepts(overload, SMALL)).toBe(true);
+    expect(accepts(overload, null)).toBe(false);
   });
 
-  it("admits no request of an account that has more than its part of the backlog, though it has sent nothing lately", () => {
-    expect(admits(overloaded({ [LARGE]: 500, [SMALL]: 500 }), SMALL)).toBe(false);
-    expect(admits(overloaded({ [LARGE]: 999, [SMALL]: 1 }), SMALL)).toBe(true);
+  it("accepts no request of an account that has more than its part of the backlog, though it has sent nothing lately", () => {
+    expect(accepts(overloaded({ [LARGE]: 500, [SMALL]: 500 }), SMALL)).toBe(false);
+    expect(accepts(overloaded({ [LARGE]: 999, [SMALL]: 1 }), SMALL)).toBe(true);
   });
 });

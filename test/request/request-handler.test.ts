@@ -126,7 +126,7 @@ describe("a request that can't be answered is logged, its connection closed, and
   it("a preflight that was counted before", async () => {
     const { requests } = openHandler();
     const exchange = new UnanswerableExchange("OPTIONS", preflight);
-    await requests.handleAdmitted(exchange);
+    await requests.handleAccepted(exchange);
     expect(exchange.isAbandoned).toBe(true);
   });
 });

@@ -95,7 +95,7 @@ describe("a process under more load than it can serve", () => {
     });
   }
 
-  it("lets nothing that it admits wait for long where more comes all the time", async () => {
+  it("lets nothing that it accepts wait for long where more comes all the time", async () => {
     const process = new Crowded({ servedMs: 0.125, refusedMs: 0.03 }, 4_000);
     await process.load(7_000, 3);
     await process.load(16_000, 5);
@@ -122,7 +122,7 @@ describe("a process under more load than it can serve", () => {
   });
 
   for (const times of [1.1, 1.3, 2]) {
-    it(`answers soon what it admits of ${times} times what it can serve, where requests take longer than those that it knows`, async () => {
+    it(`answers soon what it accepts of ${times} times what it can serve, where requests take longer than those that it knows`, async () => {
       const process = new Crowded({ servedMs: 0.25, refusedMs: 0.03 }, 4_000);
       await process.load(1.9 * CAPACITY, 3);
       process.cost = { servedMs: 0.5, refusedMs: 0.05 };
@@ -141,7 +141,7 @@ describe("a process under more load than it can serve", () => {
       const process = new Crowded({ servedMs: 0.5, refusedMs: 0.05 }, 4_000);
       await process.load(2 * CAPACITY, 10);
       process.cost = { servedMs: 0.2, refusedMs: 0.02 };
-      // What it has admitted is answered, but it has not recovered yet.
+      // What it has accepted is answered, but it has not recovered yet.
       await process.load(0, 0.5);
       process.leave(clients);
       await process.load(100 * CAPACITY, 1);
@@ -151,7 +151,7 @@ describe("a process under more load than it can serve", () => {
     });
   }
 
-  it("admits less within seconds where requests take longer than those that it knows", () => {
+  it("accepts less within seconds where requests take longer than those that it knows", () => {
     const process = new Process({ servedMs: 0.1, refusedMs: 0.05 });
     process.load(9_000, 3);
     process.cost = { servedMs: 2, refusedMs: 0.05 };
@@ -163,8 +163,8 @@ describe("a process under more load than it can serve", () => {
     expect(process.served / (20 * 500)).toBeGreaterThan(0.8);
   });
 
-  it("admits of an account that sends all of it no more than of strangers", () => {
-    const admitted = (account: AccountId | null): readonly [longestTurnMs: number, served: number] => {
+  it("accepts of an account that sends all of it no more than of strangers", () => {
+    const accepted = (account: AccountId | null): readonly [longestTurnMs: number, served: number] => {
       const process = new Process({ servedMs: 0.5, refusedMs: 0.1 });
       process.loads([{ account, perSecond: 1_800, clients: 4_000 }], 3);
       process.loads([{ account, perSecond: 8_000, clients: 4_000 }], 1);
@@ -173,8 +173,8 @@ describe("a process under more load than it can serve", () => {
       process.loads([{ account, perSecond: 8_000, clients: 4_000 }], 20);
       return [process.longestTurnMs, process.served];
     };
-    const [turnMs, served] = admitted(ACCOUNT);
-    const [strangersTurnMs, strangersServed] = admitted(null);
+    const [turnMs, served] = accepted(ACCOUNT);
+    const [strangersTurnMs, strangersServed] = accepted(null);
     expect(turnMs / strangersTurnMs).toBeLessThan(1.1);
     expect(served / strangersServed).toBeLessThan(1.1);
   });

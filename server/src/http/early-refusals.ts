@@ -54,7 +54,7 @@ let nodesOnHead: OnHead | null = null;
 export class EarlyRefusals {
   readonly #requests: Pick<RequestHandler, "isOverloaded" | "refuseIfOverloaded">;
   readonly #parts: ListenerParts;
-  #isAdmitted = false;
+  #isAccepted = false;
   #isStopped = false;
 
   constructor(requests: Pick<RequestHandler, "isOverloaded" | "refuseIfOverloaded">, parts: ListenerParts) {
@@ -74,11 +74,11 @@ export class EarlyRefusals {
     this.#isStopped = true;
   }
 
-  /** Whether the request that Node hands over at this moment was counted and admitted. Call it once for each request. */
-  takeAdmitted(): boolean {
-    const isAdmitted = this.#isAdmitted;
-    this.#isAdmitted = false;
-    return isAdmitted;
+  /** Whether the request that Node hands over at this moment was counted and accepted. Call it once for each request. */
+  takeAccepted(): boolean {
+    const isAccepted = this.#isAccepted;
+    this.#isAccepted = false;
+    return isAccepted;
   }
 
   #watchSocket(socket: ServerSocket): void {
@@ -100,7 +100,7 @@ export class EarlyRefusals {
     if (!target.startsWith("/v1/") || !isSimple(socket, headers)) return false;
     const exchange = new EarlyExchange(socket, target, headers, this.#parts);
     const isRefused = this.#requests.refuseIfOverloaded(exchange);
-    this.#isAdmitted = !isRefused;
+    this.#isAccepted = !isRefused;
     return isRefused;
   }
 }

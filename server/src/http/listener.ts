@@ -14,7 +14,7 @@ export interface Served {
   /** Answers everything under `/v1/` and `/dashboard/`; `null` on a port without these, such as that for metrics. */
   readonly requests: Pick<
     RequestHandler,
-    "handle" | "handleAdmitted" | "isOverloaded" | "refuseIfOverloaded" | "readableInTurn" | "lacksVersion"
+    "handle" | "handleAccepted" | "isOverloaded" | "refuseIfOverloaded" | "readableInTurn" | "lacksVersion"
   > | null;
   /** Answers everything else, as a web-standard handler. Never rejects. */
   readonly web: (request: Request, peer: string, bodyOfShared?: BodyOfShared) => Promise<Response>;

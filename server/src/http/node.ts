@@ -81,7 +81,7 @@ class NodeListener implements Listener {
     const parts = { resting, heads: new AnswerHeads(keepAliveS) };
     const early = requests === null ? null : new EarlyRefusals(requests, parts);
     this.#early = early;
-    this.#route = routerOf(served, parts, () => early?.takeAdmitted() === true);
+    this.#route = routerOf(served, parts, () => early?.takeAccepted() === true);
     const listener = this;
     this.#onEnd = function () {
       listener.#endRequest(this);
@@ -221,7 +221,7 @@ function endUnread(socket: ClientSocket): void {
 type Route = (request: IncomingMessage, response: ServerResponse, awaitsContinue: boolean) => void;
 
 /** Hands each request to the part that answers it. */
-function routerOf(served: Served, parts: ListenerParts, takeAdmitted: () => boolean): Route {
+function routerOf(served: Served, parts: ListenerParts, takeAccepted: () => boolean): Route {
   const web = getRequestListener(
     (request, env) => {
       // The adapter parses no host that looks like one, such as `256.1.1.1` or `xn--a`, which no URL can have.
@@ -239,7 +239,7 @@ function routerOf(served: Served, parts: ListenerParts, takeAdmitted: () => bool
     },
   );
   return (request, response, awaitsContinue) => {
-    const isAdmitted = takeAdmitted();
+    const isAccepted = takeAccepted();
     // Node drops the headers beyond its maximum, such as an address that a proxy has added at the end.
     if (request.rawHeaders.length >= 2 * MAX_HEADERS) {
       const message = `The request has ${MAX_HEADERS} headers or more. Send fewer.`;
@@ -261,7 +261,7 @@ function routerOf(served: Served, parts: ListenerParts, takeAdmitted: () => bool
     request.url = target;
     if (served.requests !== null && isExchanged(served, request)) {
       const exchange = new NodeExchange(request, response, awaitsContinue, parts);
-      void (isAdmitted ? served.requests.handleAdmitted(exchange) : served.requests.handle(exchange));
+      void (isAccepted ? served.requests.handleAccepted(exchange) : served.requests.handle(exchange));
       return;
     }
     if (awaitsContinue) response.writeContinue();

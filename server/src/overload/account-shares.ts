@@ -4,12 +4,12 @@ import type { AccountId } from "../contract/account.ts";
 export const SHARE_PERIOD_MS = 100;
 /** A period counts as no longer than this. After a long turn of the event loop, all requests that came during the turn arrive together. */
 const MAX_PERIOD_MS = 1_000;
-/** Each account's part of what is admissible in the first period of an overload, when it is not known yet which accounts send most. */
+/** Each account's part of what may be accepted in the first period of an overload, when it is not known yet which accounts send most. */
 const FIRST_PERIOD_SHARE = 0.05;
 /** A share of a period is at least this many requests, because the rate that can be served may be unknown, or measured too low. */
 const MIN_REQUESTS = 10;
 
-/** The accounts' shares of what an overloaded process admits: requests of accounts that send less than theirs come first. */
+/** The accounts' shares of what an overloaded process accepts: requests of accounts that send less than theirs come first. */
 export class AccountShares {
   /** The requests of the present period and of the one before by account, `null` for all without a known key. */
   #sent = new Map<AccountId | null, number>();
@@ -35,12 +35,12 @@ export class AccountShares {
    * Counts the request of an account. Returns how much of its share the account has left, 0 to 1: nothing if it sent more than its share
    * just before. Requests without a known key have no share, because a stranger can send any number of keys.
    */
-  unusedOf(account: AccountId | null, nowMs: number, admittedPerMs: number): number {
+  unusedOf(account: AccountId | null, nowMs: number, acceptedPerMs: number): number {
     const passedMs = nowMs - this.#beganMs;
     if (passedMs > SHARE_PERIOD_MS) {
       // As many accounts as before are expected to share the period that begins, and one more that has sent nothing.
-      const admissible = Math.min(passedMs, MAX_PERIOD_MS) * admittedPerMs;
-      this.#share = Math.max(MIN_REQUESTS, admissible / (1 + this.#sent.size));
+      const acceptable = Math.min(passedMs, MAX_PERIOD_MS) * acceptedPerMs;
+      this.#share = Math.max(MIN_REQUESTS, acceptable / (1 + this.#sent.size));
       this.#sentBefore = this.#sent;
       this.#sent = new Map();
       this.#beganMs = nowMs;

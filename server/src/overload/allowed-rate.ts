@@ -18,7 +18,7 @@ const FACTOR = {
    * that send at once make a single turn longer.
    */
   between: 0.98,
-  /** Turns are not short, because of refusals. With fewer requests admitted there would be more refusals. */
+  /** Turns are not short, because of refusals. With fewer requests accepted there would be more refusals. */
   refusing: 1.05,
   /** Turns are long because of the requests that are served. */
   serving: 0.95,
@@ -41,8 +41,8 @@ interface Tick {
 /** The rate at which an overloaded process lets requests in. The limits of accounts, in `admission`, apply to them afterwards. */
 export class AllowedRate {
   #perMs = 0;
-  /** How many requests may be admitted, counted at this time. Below 0 if requests were admitted in advance. */
-  #admissible = 0;
+  /** How many requests may be accepted, counted at this time. Below 0 if requests were accepted in advance. */
+  #acceptable = 0;
   #countedMs = 0;
 
   /** Requests per millisecond. */
@@ -53,7 +53,7 @@ export class AllowedRate {
   /** Begins at the highest rate at which requests were served. Call it when an overload begins. */
   begin(nowMs: number, bestPerMs: number): void {
     this.#perMs = bestPerMs;
-    this.#admissible = 0;
+    this.#acceptable = 0;
     this.#countedMs = nowMs;
   }
 
@@ -64,17 +64,17 @@ export class AllowedRate {
     this.#perMs = Math.min(Math.max(wantedPerMs, LIMITS.min * bestPerMs), LIMITS.max * bestPerMs);
   }
 
-  /** How many requests may be admitted now. */
-  admissibleAt(nowMs: number): number {
+  /** How many requests may be accepted now. */
+  acceptableAt(nowMs: number): number {
     const more = (nowMs - this.#countedMs) * this.#perMs;
-    this.#admissible = Math.min(this.#admissible + more, 1 + BURST_MS * this.#perMs);
+    this.#acceptable = Math.min(this.#acceptable + more, 1 + BURST_MS * this.#perMs);
     this.#countedMs = nowMs;
-    return this.#admissible;
+    return this.#acceptable;
   }
 
-  /** Counts an admitted request. */
+  /** Counts an accepted request. */
   count(): void {
-    this.#admissible--;
+    this.#acceptable--;
   }
 }
 

@@ -11,7 +11,7 @@ const SERVED_IN_WAITS = 2;
 const FACTOR = { idle: 1.2, busy: 0.985 };
 
 /**
- * How large the backlog (the admitted requests that wait for a later turn) may become while the process is overloaded. The limit falls while requests
+ * How large the backlog (the accepted requests that wait for a later turn) may become while the process is overloaded. The limit falls while requests
  * wait all the time, because then each of them waits longer for nothing. It rises when the backlog gets empty, because then more could have been served.
  */
 export class BacklogLimit {

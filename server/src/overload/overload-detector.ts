@@ -23,7 +23,7 @@ interface Tick {
   readonly lateMs: number;
   /** The requests that have arrived. */
   readonly requests: number;
-  /** The admitted requests that wait for a later turn, and how long the first of them has waited. */
+  /** The accepted requests that wait for a later turn, and how long the first of them has waited. */
   readonly waiting: number;
   readonly waitedMs: number;
 }

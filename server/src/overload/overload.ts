@@ -56,9 +56,9 @@ export class Overload {
   #dueMs: number;
   /** The average delay of the event loop. */
   #averageMs = 0;
-  /** Since the last tick: the requests that arrived, those that an overloaded process admitted, and how long refusals took. */
+  /** Since the last tick: the requests that arrived, those that an overloaded process accepted, and how long refusals took. */
   #requestsInTick = 0;
-  #admittedInTick = 0;
+  #acceptedInTick = 0;
   #refusingMs = 0;
   /** When the last overload was found. */
   #beganMs = Number.NEGATIVE_INFINITY;
@@ -108,7 +108,7 @@ export class Overload {
     }
     this.#dueMs = nowMs + TICK_MS;
     this.#requestsInTick = 0;
-    this.#admittedInTick = 0;
+    this.#acceptedInTick = 0;
     this.#refusingMs = 0;
     this.#turnShares.mayTurnsBeLong = isBacklogLong || isOverloaded || this.#overloadedUntilMs !== null;
     if (isOverloaded) this.#begin(nowMs);
@@ -144,46 +144,46 @@ export class Overload {
    * their share of what can be served are served first, however many the others send.
    *
    * @param accountOf Finds the account of the request's key if it is known without a wait. Called under overload only.
-   * @param sharesTurns Whether the request, once admitted, waits for its turn if there is much to do.
+   * @param sharesTurns Whether the request, once accepted, waits for its turn if there is much to do.
    */
   refusalOnArrival(accountOf: () => AccountId | null, sharesTurns: boolean): Failure | null {
     this.#requestsInTick++;
     const isTooLate = this.#averageMs > DELAY.maxAverageMs;
     if (this.#overloadedUntilMs === null) return isTooLate ? OVERLOADED : null;
     const nowMs = this.#monotonicMs();
-    const admissible = this.#allowedRate.admissibleAt(nowMs);
-    const inAdvance = this.#admissibleInAdvance(accountOf(), nowMs);
-    const isAdmissible = admissible >= 1 && !this.#isBacklogFull && !isTooLate;
-    if (isAdmissible || (inAdvance > 0 && admissible + inAdvance >= 1)) {
+    const acceptable = this.#allowedRate.acceptableAt(nowMs);
+    const inAdvance = this.#acceptableInAdvance(accountOf(), nowMs);
+    const isAcceptable = acceptable >= 1 && !this.#isBacklogFull && !isTooLate;
+    if (isAcceptable || (inAdvance > 0 && acceptable + inAdvance >= 1)) {
       this.#allowedRate.count();
-      this.#admittedInTick++;
+      this.#acceptedInTick++;
       return null;
     }
     if (sharesTurns && this.#hasTime) {
-      this.#admittedInTick++;
+      this.#acceptedInTick++;
       return null;
     }
     this.#overloadedUntilMs = nowMs + RECOVERY_MS;
     return OVERLOADED;
   }
 
-  /** Counts a request of an account. Returns how many requests may be admitted in advance for what it has left of its share. */
-  #admissibleInAdvance(account: AccountId | null, nowMs: number): number {
+  /** Counts a request of an account. Returns how many requests may be accepted in advance for what it has left of its share. */
+  #acceptableInAdvance(account: AccountId | null, nowMs: number): number {
     const { perMs } = this.#allowedRate;
     const unusedShare = this.#shares.unusedOf(account, nowMs, perMs);
     return this.#fillsBacklog(account) ? 0 : SHARE_PERIOD_MS * perMs * unusedShare;
   }
 
   /**
-   * Whether so few requests arrive that all of them can be admitted, whatever the allowed rate. The process thereby learns that it can serve more: when
+   * Whether so few requests arrive that all of them can be accepted, whatever the allowed rate. The process thereby learns that it can serve more: when
    * requests take less time than before, or the clients that caused the overload have gone.
    */
   get #hasTime(): boolean {
     if (this.#isBacklogFull || this.#averageMs > LONG_MS || this.isTurnLong) return false;
-    return this.#admittedInTick < MANY_REQUESTS;
+    return this.#acceptedInTick < MANY_REQUESTS;
   }
 
-  /** Whether one more admitted request would wait long for its turn. */
+  /** Whether one more accepted request would wait long for its turn. */
   get #isBacklogFull(): boolean {
     const { waiting, waitedMs } = this.#turnShares;
     return this.#backlogLimit.isReached(waiting, waitedMs, this.#servedRate.bestPerMs);

@@ -1,7 +1,7 @@
 /**
  * The shares of the time that refusals may take while the backlog is full. At twice the load that can be served, they take a third of the time, so
  * a smaller share would delay them. With a larger one, clients that send again as soon as they are refused would leave too little time to serve.
- * The share is larger at first: most of what comes is refused then, because the process still serves what it admitted before it found the overload.
+ * The share is larger at first: most of what comes is refused then, because the process still serves what it accepted before it found the overload.
  */
 const MAX_SHARE_OF_TIME = { usual: 0.4, atFirst: 0.6 };
 const AT_FIRST_MS = 1_000;

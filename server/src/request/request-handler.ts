@@ -58,7 +58,7 @@ export class RequestHandler {
   }
 
   /**
-   * Refuses a request before its body is read, if there are too many. Returns whether it was refused. If not, call {@link handleAdmitted} to answer
+   * Refuses a request before its body is read, if there are too many. Returns whether it was refused. If not, call {@link handleAccepted} to answer
    * it.
    */
   refuseIfOverloaded(exchange: RefusableExchange): boolean {
@@ -83,11 +83,11 @@ export class RequestHandler {
       this.#abandon(exchange, fault);
       return ABANDONED;
     }
-    return refusal === null ? this.handleAdmitted(exchange) : this.#refuseInTurn(exchange, refusal);
+    return refusal === null ? this.handleAccepted(exchange) : this.#refuseInTurn(exchange, refusal);
   }
 
   /** Answers one request that was counted and not refused. Never rejects. */
-  async handleAdmitted(exchange: Exchange): Promise<void> {
+  async handleAccepted(exchange: Exchange): Promise<void> {
     try {
       const { newId, monotonicMs, trustedProxies, overload, crossOrigin, log } = this.#services;
       if (overload.isTurnLong) {
@@ -152,7 +152,7 @@ export class RequestHandler {
     }
   }
 
-  /** Refuses a request before anything else is done for it: under overload, nearly all of the time must go to admitted requests. */
+  /** Refuses a request before anything else is done for it: under overload, nearly all of the time must go to accepted requests. */
   #refuse(exchange: RefusableExchange, failure: Failure): void {
     const { newId, monotonicMs, overload, crossOrigin } = this.#services;
     const beganMs = monotonicMs();
