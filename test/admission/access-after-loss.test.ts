@@ -101,7 +101,7 @@ describe("a key that was revoked when the store was lost", () => {
   it("is refused though the store has admitted its request, which is given back", async () => {
     const caller = await access.authenticate(authorization);
     meanwhile.admit = revocation();
-    await expect(access.admit(caller, null, 1)).rejects.toMatchObject({
+    await expect(access.authorizeAndAdmit(caller, null, 1)).rejects.toMatchObject({
       failure: { code: "revoked_api_key" },
     });
     expect(admitted).toBe(0);
@@ -133,7 +133,7 @@ describe("a request of a key that works", () => {
   it("is admitted once, though the store was lost meanwhile", async () => {
     const caller = await access.authenticate(authorization);
     meanwhile.admit = once(() => lose());
-    await access.admit(caller, null, 1);
+    await access.authorizeAndAdmit(caller, null, 1);
     expect(admitted).toBe(1);
   });
 });

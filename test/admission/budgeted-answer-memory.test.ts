@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { BudgetedAnswerMemory } from "../../server/src/admission/budgeted-answer-memory.ts";
 import { BodyBudget, shareOut } from "../../server/src/admission/body-budget.ts";
+import { BudgetedAnswerMemory } from "../../server/src/admission/budgeted-answer-memory.ts";
 import type { AccountId } from "../../server/src/contract/account.ts";
 import { RequestAbort } from "../../server/src/errors/request-signal.ts";
 

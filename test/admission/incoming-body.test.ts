@@ -54,8 +54,8 @@ describe("an incoming body", () => {
     body.add(new Uint8Array(1_000));
     body.end();
     await whole;
-    body.admit();
-    body.admit();
+    body.stopCounting();
+    body.stopCounting();
     const second = new IncomingBody({ sender, maxBodies: 1, declaredBytes: 0, maxBytes: MAX_BYTES });
     expect(() => sender.begin(1)).toThrow(expect.objectContaining({ code: "too_many_concurrent_requests" }));
     second.release();

@@ -62,7 +62,7 @@ async function pass(headers: readonly string[][]): Promise<void> {
 /** The same, and limits asked and given back. */
 async function passLimited(headers: readonly string[][]): Promise<void> {
   for (const header of headers) {
-    const { admitted } = await access.admit(await access.authenticate(header), "10.1.2.3", 100);
+    const { admitted } = await access.authorizeAndAdmit(await access.authenticate(header), "10.1.2.3", 100);
     await admitted?.end(120);
   }
 }

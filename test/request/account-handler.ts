@@ -38,7 +38,7 @@ export function handlerOf(
     access: {
       authenticate: () => ({ digest: "", snapshot, invalidations: 0 }),
       authorize: allow,
-      admit: allow,
+      authorizeAndAdmit: allow,
       seemsRefused: () => false,
       limitsOf: () => ({ concurrentRequests: null }),
     },

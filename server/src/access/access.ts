@@ -158,7 +158,7 @@ export class Access {
    * @throws {RefusedCaller} as {@link authorize}, and over a limit.
    * @throws {Failure} as {@link authorize}.
    */
-  async admit(caller: KeyCaller, address: string | null, tokens: number): Promise<Permission> {
+  async authorizeAndAdmit(caller: KeyCaller, address: string | null, tokens: number): Promise<Permission> {
     let present = caller;
     for (let attempt = 0; attempt < READ_ATTEMPTS; attempt++) {
       const { snapshot, invalidations } = present;

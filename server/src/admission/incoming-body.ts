@@ -42,7 +42,8 @@ export class IncomingBody {
   readonly #parts: IncomingBodyParts;
   #reserved = 0;
   #wholeBytes: number | null = null;
-  #isAdmitted = false;
+  /** Whether it counts among the sender's concurrent bodies. */
+  #isCounted = true;
   #isReleased = false;
   #content: Uint8Array | null = null;
   #bytes = 0;
@@ -150,10 +151,10 @@ export class IncomingBody {
     receiving.reject(failure);
   }
 
-  /** The request was admitted: its concurrency slot counts it from here on. Repeating it changes nothing. */
-  admit(): void {
-    if (this.#isAdmitted) return;
-    this.#isAdmitted = true;
+  /** Stops counting the body among the sender's concurrent ones: the slot of its admitted request counts instead. Repeating it changes nothing. */
+  stopCounting(): void {
+    if (!this.#isCounted) return;
+    this.#isCounted = false;
     this.#parts.sender.end();
   }
 
@@ -174,7 +175,7 @@ export class IncomingBody {
   release(): void {
     if (this.#isReleased) return;
     this.#isReleased = true;
-    this.admit();
+    this.stopCounting();
     this.#parts.sender.release(this.#reserved);
   }
 

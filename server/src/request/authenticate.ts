@@ -75,7 +75,7 @@ export async function authorize(
  * @param tokens what the request is estimated to take of the limits.
  * @throws {RefusedCaller | Failure} when the request may not proceed.
  */
-export async function admit(
+export async function authorizeAndAdmit(
   request: RequestContext,
   identity: Identity,
   tokens: number,
@@ -86,7 +86,7 @@ export async function admit(
   const { access, sessions } = services;
   if (identity.kind === "session-as-key") await sessions.accountOf(exchange, sourceIp);
   try {
-    return proceed(request, await access.admit(identity.caller, sourceIp, tokens));
+    return proceed(request, await access.authorizeAndAdmit(identity.caller, sourceIp, tokens));
   } catch (thrown) {
     if (thrown instanceof RefusedCaller) request.wouldRefuse = thrown.wouldRefuse;
     throw thrown;
@@ -97,7 +97,7 @@ export async function admit(
 function proceed(request: RequestContext, permission: Permission): AccountId {
   request.permission = permission;
   request.wouldRefuse = permission.wouldRefuse;
-  request.body?.admit();
+  request.body?.stopCounting();
   return permission.snapshot.account.id;
 }
 

@@ -4,7 +4,13 @@ import type { AccountId } from "../contract/account.ts";
 import type { JsonBody } from "../json/json-body.ts";
 import { unknownModel } from "../operations/models.ts";
 import type { ModelOperation, ModelUse, Reply } from "../operations/operation.ts";
-import { admit, authenticate, authorize, callerOfSentKey, requireStillAllowed } from "./authenticate.ts";
+import {
+  authenticate,
+  authorize,
+  authorizeAndAdmit,
+  callerOfSentKey,
+  requireStillAllowed,
+} from "./authenticate.ts";
 import { findOperation } from "./find-operation.ts";
 import { costBasisOf, findModel, holdCredit } from "./hold-credit.ts";
 import { claimOrReplay, keepAnswer, readIdempotencyKey } from "./idempotent-reply.ts";
@@ -70,7 +76,7 @@ async function replyTo(request: RequestContext, services: Services): Promise<Rep
   const accountId =
     tokens === null
       ? await authorize(request, identity, services) // 401, 403, 503
-      : await admit(request, identity, tokens, services); // 401, 403, 429, 503
+      : await authorizeAndAdmit(request, identity, tokens, services); // 401, 403, 429, 503
   const body = received.parse(); // 400, 408, 413, 415, 429, 503: what was wrong with the body, after the key's own refusal
   const input = operation.read(body); // 400
   const model = findModel(request, input.model, services);

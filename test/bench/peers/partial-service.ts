@@ -9,7 +9,7 @@ import { Metrics } from "../../../server/src/metrics/metrics.ts";
 
 const without: Readonly<Record<string, () => void>> = {
   limits: () => {
-    Access.prototype.admit = Access.prototype.authorize;
+    Access.prototype.authorizeAndAdmit = Access.prototype.authorize;
   },
   credit: () => {
     Credits.prototype.holdAtOnce = (_, { maxNanoUsd }) => ({
