@@ -13,7 +13,7 @@ import { readBearer, requireKeyForm } from "../../server/src/access/bearer.ts";
 import { cursorText, readCursor } from "../../server/src/audit/cursor.ts";
 import { filterOf } from "../../server/src/audit/filter.ts";
 import { selectionOf } from "../../server/src/audit/selection.ts";
-import { CatalogError, loadCatalog } from "../../server/src/catalog/load.ts";
+import { CatalogError, loadCatalog } from "../../server/src/catalog/load-catalog.ts";
 import { Failure } from "../../server/src/errors/failure.ts";
 import { JsonBody } from "../../server/src/json/json-body.ts";
 import { type ScanLimits, scanObject } from "../../server/src/json/json-text.ts";

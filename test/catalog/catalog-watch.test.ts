@@ -6,7 +6,7 @@ import {
   LiveCatalog,
   notingStates,
 } from "../../server/src/catalog/live-catalog.ts";
-import { loadCatalog } from "../../server/src/catalog/load.ts";
+import { loadCatalog } from "../../server/src/catalog/load-catalog.ts";
 import { DIALECTS } from "../../server/src/upstream/dialects.ts";
 
 const PATH = "/etc/catalog.yaml";

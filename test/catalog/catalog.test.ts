@@ -2,7 +2,7 @@ import { readFile } from "node:fs/promises";
 import { inspect } from "node:util";
 import { describe, expect, it } from "vitest";
 import { catalogJsonSchema } from "../../server/src/catalog/catalog-file.ts";
-import { CatalogError, loadCatalog } from "../../server/src/catalog/load.ts";
+import { CatalogError, loadCatalog } from "../../server/src/catalog/load-catalog.ts";
 import { DIALECTS } from "../../server/src/upstream/dialects.ts";
 import { discoverLocalModels } from "../../server/src/upstream/local-servers.ts";
 import { type Transport, TransportError } from "../../server/src/upstream/transport.ts";

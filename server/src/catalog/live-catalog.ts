@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { type Catalog, type CatalogModel, catalogOf, type Upstream } from "./catalog.ts";
-import { CatalogError, type CatalogSource, loadCatalog } from "./load.ts";
+import { CatalogError, type CatalogSource, loadCatalog } from "./load-catalog.ts";
 
 /** A catalog that can be replaced at run time. Running requests keep the models that they have found, and the upstreams of these. */
 export class LiveCatalog implements Catalog {

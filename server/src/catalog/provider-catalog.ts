@@ -1,6 +1,6 @@
 import { modalitiesByName, TEXT_ONLY } from "./catalog.ts";
 import type { DialectSettings } from "./catalog-file.ts";
-import { loadCatalog } from "./load.ts";
+import { loadCatalog } from "./load-catalog.ts";
 
 /** A provider, as a catalog file describes it. */
 export interface ProviderEntry {

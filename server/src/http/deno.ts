@@ -1,7 +1,7 @@
 import { setTimeout } from "node:timers/promises";
 import { FetchExchange } from "./fetch-exchange.ts";
 import { isApiPath, type Listener, type ListenerOptions, type Served } from "./listener.ts";
-import { invalidTargetAnswer } from "./refusal.ts";
+import { invalidTargetAnswer } from "./listener-refusal.ts";
 import type { TlsPair } from "./tls-pair.ts";
 import { type BodyReader, UnreadBodies } from "./unread-bodies.ts";
 

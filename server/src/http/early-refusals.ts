@@ -6,7 +6,7 @@ import type { RefusableExchange } from "../request/exchange.ts";
 import type { RequestHandler } from "../request/request-handler.ts";
 import { answerOn, type ClientSocket } from "./client-connections.ts";
 import { type ListenerParts, pathOf, valuesOf } from "./node-exchange.ts";
-import type { ReadSocket } from "./reading.ts";
+import type { ReadSocket } from "./paused-reading.ts";
 
 /** What Node's HTTP server keeps of a connection and of the parser that reads it is not public. */
 type ServerSocket = ClientSocket &

@@ -3,8 +3,8 @@ import type { Server as SecureServer } from "node:https";
 import type { Socket } from "node:net";
 import { Failure } from "../errors/failure.ts";
 import { answerOn } from "./client-connections.ts";
+import { refusalOf } from "./listener-refusal.ts";
 import { failBody } from "./node-exchange.ts";
-import { refusalOf } from "./refusal.ts";
 
 /** The error codes of connections on which TLS was not negotiated, so that no answer can be sent. */
 const FAILED_NEGOTIATION = /^(ERR_(SSL|TLS)_|EPROTO$)/;

@@ -1,5 +1,5 @@
 import type { ServerResponse } from "node:http";
-import { type ReadSocket, readAgain, stopReading } from "./reading.ts";
+import { type ReadSocket, readAgain, stopReading } from "./paused-reading.ts";
 
 /** A connection with this many waiting requests is not read until some are handled. With fewer, a client that leaves is noticed at once. */
 const MAX_READ = 8;

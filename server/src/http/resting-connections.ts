@@ -1,4 +1,4 @@
-import { type ReadSocket, readAgain, stopReading } from "./reading.ts";
+import { type ReadSocket, readAgain, stopReading } from "./paused-reading.ts";
 
 /** A long list is shortened when this many of its connections have been read again. */
 const SHORTENED_FROM = 4_096;

@@ -1,6 +1,6 @@
 import { BODY_LIMITS, BoundedParser } from "./bounded-parser.ts";
-import { isCutOff } from "./cut-off.ts";
 import { parseExact } from "./exact-numbers.ts";
+import { isCutOff } from "./incomplete-json.ts";
 import { type JsonObject, parseJsonObject } from "./json.ts";
 
 /** The limits for the inputs of all calls of an answer together: those of a body, except for numerals, because a model may write a long list of them. */

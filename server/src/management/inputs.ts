@@ -2,7 +2,7 @@ import * as z from "zod";
 import { RECORDABLE, RECORDABLE_ERROR } from "../contract/recorded-text.ts";
 import { parseAddress } from "../networks/networks.ts";
 import { holdsSecret } from "../secrets/redact.ts";
-import { joinersAreNeeded } from "./joiners.ts";
+import { joinersAreNeeded } from "./needed-joiners.ts";
 
 const UNREADABLE = "must not contain control or invisible characters";
 /** Emoji, keycaps, and Chinese and Mongolian letters have variants, which a selector behind them chooses. */

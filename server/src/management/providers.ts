@@ -2,7 +2,7 @@ import * as z from "zod";
 import type { Upstream } from "../catalog/catalog.ts";
 import { UPSTREAM_SETTINGS } from "../catalog/catalog-file.ts";
 import { Credential } from "../catalog/credential.ts";
-import { CatalogError } from "../catalog/load.ts";
+import { CatalogError } from "../catalog/load-catalog.ts";
 import { writeProviderCatalog } from "../catalog/provider-catalog.ts";
 import type { Actor, NewAction } from "../contract/action.ts";
 import { Failure } from "../errors/failure.ts";

@@ -16,7 +16,7 @@ import {
   readCountTokens,
   readMessages,
 } from "./messages-body.ts";
-import { modelAnswer } from "./model-answers.ts";
+import { modelAnswer } from "./openapi-answers.ts";
 import {
   body,
   IDEMPOTENCY_KEY,

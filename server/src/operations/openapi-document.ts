@@ -2,8 +2,8 @@ import { AUDIT_FIELD_LIST, type AuditFieldKind } from "../../../sdk/src/contract
 import { END_REASONS, USAGE_SOURCES } from "../../../sdk/src/contract/audit-enums.ts";
 import { ERROR_CODES } from "../../../sdk/src/contract/error-codes.ts";
 import { MESSAGES_ERROR_TYPES } from "../errors/messages-error.ts";
-import { MODEL_ANSWERS } from "./model-answers.ts";
 import { PRICE_FIELDS } from "./models.ts";
+import { MODEL_ANSWERS } from "./openapi-answers.ts";
 import { object, type Schema } from "./openapi-parts.ts";
 import { JSON_HEADERS, NO_FACTS, type Operation, type PublicOperation } from "./operation.ts";
 

@@ -2,7 +2,7 @@ import { readFile } from "node:fs/promises";
 import { SANDBOX_UPSTREAM, sandboxModels } from "../catalog/built-in.ts";
 import { type Catalog, catalogOf } from "../catalog/catalog.ts";
 import { CatalogWatch, type FileStates, LiveCatalog, notingStates } from "../catalog/live-catalog.ts";
-import { type CatalogSource, loadCatalog, UnreadableCatalog } from "../catalog/load.ts";
+import { type CatalogSource, loadCatalog, UnreadableCatalog } from "../catalog/load-catalog.ts";
 import { WORKER_PARSER } from "../catalog/worker-parser.ts";
 import type { Config } from "../config/config.ts";
 import type { SecurityEvents } from "../contract/security-event.ts";

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { isCutOff } from "../../server/src/json/cut-off.ts";
+import { isCutOff } from "../../server/src/json/incomplete-json.ts";
 
 const object = fc.dictionary(fc.string({ unit: "binary" }), fc.jsonValue({ stringUnit: "binary" }));
 /** The same object, written with escapes and white space. */
