@@ -16,6 +16,7 @@ import { untilEnded } from "../database/reads.ts";
 import { toFailure } from "../errors/failure.ts";
 import { messageOf } from "../errors/issue-message.ts";
 import { chooseCoding } from "./content-coding.ts";
+import { invalid } from "./invalid-field.ts";
 import {
   errors,
   json,
@@ -28,7 +29,7 @@ import {
   schemaOf,
 } from "./openapi-parts.ts";
 import { jsonReply, NO_FACTS, type QueryOperation } from "./operation.ts";
-import { invalid, readChoice, readLimit, requireKnownParameters } from "./query-parameters.ts";
+import { readChoice, readLimit, requireKnownParameters } from "./query-parameters.ts";
 
 const AUDIT_ERRORS: readonly ErrorCode[] = [
   ...KEY_ERRORS,

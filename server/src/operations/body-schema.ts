@@ -4,7 +4,7 @@ import { messageOf } from "../errors/issue-message.ts";
 import type { JsonObject } from "../json/json.ts";
 import type { JsonBody } from "../json/json-body.ts";
 import { withoutSecrets } from "../secrets/redact.ts";
-import { invalid } from "./query-parameters.ts";
+import { invalid } from "./invalid-field.ts";
 
 /** The schema of an array's elements, and their maximum number. */
 export interface ItemSchema {

@@ -7,10 +7,10 @@ import type { Sealer } from "../secrets/sealer.ts";
 import { chatRequest } from "../wire/chat/chat-request.ts";
 import { objectOf } from "../wire/members.ts";
 import { bodySchema, modelName } from "./body-schema.ts";
+import { invalid } from "./invalid-field.ts";
 import { modelAnswer } from "./openapi-answers.ts";
 import { body, errors, IDEMPOTENCY_KEY, MODEL_ERRORS, schemaOf } from "./openapi-parts.ts";
 import type { ModelOperation, ModelUse } from "./operation.ts";
-import { invalid } from "./query-parameters.ts";
 import { type ModelOperationParts, runAnswer } from "./run-answer.ts";
 
 export interface ChatParts extends ModelOperationParts {

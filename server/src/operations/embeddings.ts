@@ -3,10 +3,10 @@ import { chargeFor } from "../credits/request-cost.ts";
 import type { JsonBody } from "../json/json-body.ts";
 import { TextTally } from "../tokens/text-tally.ts";
 import { bodySchema, modelName } from "./body-schema.ts";
+import { invalid } from "./invalid-field.ts";
 import { modelAnswer } from "./openapi-answers.ts";
 import { body, errors, IDEMPOTENCY_KEY, MODEL_ERRORS, schemaOf } from "./openapi-parts.ts";
 import { JSON_HEADERS, type ModelCall, type ModelOperation, type ModelUse, type Reply } from "./operation.ts";
-import { invalid } from "./query-parameters.ts";
 import { type ModelOperationParts, rethrowCounted } from "./run-answer.ts";
 
 /** As OpenAI bounds it: "Create embeddings" of its API reference. */

@@ -4,8 +4,8 @@ import { isJsonObject, type Json, type JsonObject } from "../json/json.ts";
 import type { JsonBody } from "../json/json-body.ts";
 import { arrayOf, objectOf } from "../wire/members.ts";
 import { bodySchema, modelName } from "./body-schema.ts";
+import { invalid } from "./invalid-field.ts";
 import type { ModelUse } from "./operation.ts";
-import { invalid } from "./query-parameters.ts";
 
 /** The fields of a request of the Messages API that the gateway uses. */
 export interface MessagesInput extends ModelUse {

@@ -1,6 +1,7 @@
 import type { Catalog, CatalogModel } from "../catalog/catalog.ts";
 import { type ModelPrices, usdOf } from "../catalog/prices.ts";
 import { Failure } from "../errors/failure.ts";
+import { invalid } from "./invalid-field.ts";
 import {
   errorsOfBoth,
   json,
@@ -22,7 +23,7 @@ import {
   type QueryOperation,
   type QuerySource,
 } from "./operation.ts";
-import { invalid, readLimit } from "./query-parameters.ts";
+import { readLimit } from "./query-parameters.ts";
 
 const LIMITS = { default: 20, max: 1_000 };
 

@@ -3,7 +3,7 @@ import { isJsonObject, type Json, type JsonObject } from "../json/json.ts";
 import type { JsonBody } from "../json/json-body.ts";
 import { objectOf } from "../wire/members.ts";
 import { bodySchema, modelName } from "./body-schema.ts";
-import { invalid } from "./query-parameters.ts";
+import { invalid } from "./invalid-field.ts";
 
 /** The fields that say how long an answer may be. */
 export const MAX_OUTPUT_TOKENS_FIELDS = ["max_output_tokens"];

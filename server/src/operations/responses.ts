@@ -8,10 +8,10 @@ import type { ResponseStore } from "../responses/response-store.ts";
 import type { Sealer } from "../secrets/sealer.ts";
 import { newId } from "../wire/responses/output-items.ts";
 import { responsesRequest } from "../wire/responses/responses-request.ts";
+import { invalid } from "./invalid-field.ts";
 import { modelAnswer } from "./openapi-answers.ts";
 import { body, errors, IDEMPOTENCY_KEY, MODEL_ERRORS, schemaOf } from "./openapi-parts.ts";
 import type { ModelCall, ModelOperation, ModelUse } from "./operation.ts";
-import { invalid } from "./query-parameters.ts";
 import {
   checkResponsesBody,
   isBareThought,

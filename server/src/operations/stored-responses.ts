@@ -2,9 +2,10 @@ import type { AccountId } from "../contract/account.ts";
 import type { Reads } from "../database/reads.ts";
 import type { JsonObject } from "../json/json.ts";
 import type { ResponseStore } from "../responses/response-store.ts";
+import { invalid } from "./invalid-field.ts";
 import { errors, json, KEY_ERRORS, object, parameter, query, ref } from "./openapi-parts.ts";
 import { jsonReply, type QueryOperation, type QuerySource } from "./operation.ts";
-import { invalid, readChoice, readLimit, requireKnownParameters } from "./query-parameters.ts";
+import { readChoice, readLimit, requireKnownParameters } from "./query-parameters.ts";
 
 const LIMITS = { default: 20, max: 100 };
 /** Clients of OpenAI's API name with it what an answer may contain in addition. Stored responses have all that they can have. */

@@ -1,9 +1,10 @@
 import type * as z from "zod";
 import { Failure } from "../../errors/failure.ts";
 import type { JsonBody } from "../../json/json-body.ts";
+import { doubledField, unknownField } from "../../operations/invalid-field.ts";
 import { parameter, type Schema, schemaOf } from "../../operations/openapi-parts.ts";
 import type { ManagementCall } from "../../operations/operation.ts";
-import { doubledField, requireKnownParameters, unknownField } from "../../operations/query-parameters.ts";
+import { requireKnownParameters } from "../../operations/query-parameters.ts";
 import { restNameOf } from "./rest-answer.ts";
 
 const IDEMPOTENCY_KEY = "Idempotency-Key";
