@@ -65,7 +65,7 @@ export async function authorize(
   const { access, sessions } = services;
   // The session may have ended while the body was received.
   if (identity.kind === "session-as-key") await sessions.accountOf(exchange, sourceIp);
-  return proceed(request, await access.authorize(identity.caller, sourceIp));
+  return notePermission(request, await access.authorize(identity.caller, sourceIp));
 }
 
 /**
@@ -86,7 +86,7 @@ export async function authorizeAndAdmit(
   const { access, sessions } = services;
   if (identity.kind === "session-as-key") await sessions.accountOf(exchange, sourceIp);
   try {
-    return proceed(request, await access.authorizeAndAdmit(identity.caller, sourceIp, tokens));
+    return notePermission(request, await access.authorizeAndAdmit(identity.caller, sourceIp, tokens));
   } catch (thrown) {
     if (thrown instanceof RefusedCaller) request.wouldRefuse = thrown.wouldRefuse;
     throw thrown;
@@ -94,7 +94,7 @@ export async function authorizeAndAdmit(
 }
 
 /** Notes the permission in the context. Returns the account that the request acts for. */
-function proceed(request: RequestContext, permission: Permission): AccountId {
+function notePermission(request: RequestContext, permission: Permission): AccountId {
   request.permission = permission;
   request.wouldRefuse = permission.wouldRefuse;
   request.body?.stopCounting();

@@ -11,8 +11,9 @@ import {
   callerOfSentKey,
   requireStillAllowed,
 } from "./authenticate.ts";
+import { findModel } from "./find-model.ts";
 import { findOperation } from "./find-operation.ts";
-import { costBasisOf, findModel, holdCredit } from "./hold-credit.ts";
+import { costBasisOf, holdCredit } from "./hold-credit.ts";
 import { claimOrReplay, keepAnswer, readIdempotencyKey } from "./idempotent-reply.ts";
 import { receiveBody } from "./receive-body.ts";
 import { recordBeginning, releaseClaim } from "./record.ts";
