@@ -76,7 +76,7 @@ export async function listAccounts(sql: Database, now: Date, listing: AccountLis
   const page = await readPage(limit, async (max) => {
     const rows = await sql<ListedRow[]>`
       with listed as (
-        ${order === "created" ? listedByAge(sql, listing, max) : listedByFigure(sql, listing, order, recentFrom, max)}
+        ${order === "created" ? listedByAge(sql, listing, max) : listedByFigure(sql, { ...listing, order, recentFrom }, max)}
       )
       select ${listedColumns(sql, recentFrom)}
       from listed join accounts on accounts.id = listed.id
@@ -115,12 +115,10 @@ function listedByAge(sql: Database, listing: AccountListing, max: number) {
 
 function listedByFigure(
   sql: Database,
-  listing: AccountListing,
-  order: FigureOrder,
-  recentFrom: Date,
+  listing: AccountListing & { readonly order: FigureOrder; readonly recentFrom: Date },
   max: number,
 ) {
-  const { cursor } = listing;
+  const { cursor, order, recentFrom } = listing;
   const after = cursor === null ? null : readCursorText(cursor, FIGURE_CURSOR);
   const { figure, source } = order === "balance" ? balances(sql) : recentUsage(sql, order, recentFrom);
   return sql`

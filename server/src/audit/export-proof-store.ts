@@ -44,16 +44,22 @@ type SegmentRow = (ProvedSegment | { readonly entry: null }) & {
   readonly scanned: bigint | null;
 } & RemovedRow;
 
+/** Which entries come next: up to `limit` after one, and the lowest and the highest batch before them; 0: none. */
+interface NextEntries {
+  readonly after: EntryId;
+  readonly first: bigint;
+  readonly last: bigint;
+  readonly limit: number;
+}
+
 /**
- * Writes the lines of the next `limit` entries of the period, in segments that end where a batch needs a proof. `removed` is what had been
- * deleted when they were read.
+ * Writes the lines of the next entries of the period, in segments that end where a batch needs a proof. `removed` is what had been deleted
+ * when they were read.
  */
 export async function readSegments(
   sql: Database,
   { accountId, filter, asOf, cursorStart }: ExportPlan,
-  after: EntryId,
-  { first, last }: { readonly first: bigint; readonly last: bigint },
-  limit: number,
+  { after, first, last, limit }: NextEntries,
 ): Promise<{
   readonly segments: readonly ProvedSegment[];
   readonly isEnd: boolean;
@@ -99,13 +105,18 @@ export async function readSegments(
   return { segments, isEnd: scanned < limit, removed: removedOf(rows[0]) };
 }
 
-/** Reads what the export leaves out of some batches: the entries at the places from one on, up to a number of them. */
+/** Some of the places of batches: from one on, up to a number of them. */
+interface BatchPlaces {
+  readonly batches: readonly RecordedBatch[];
+  readonly fromPlace: number;
+  readonly places: number;
+}
+
+/** Reads what the export leaves out of some batches, at these places. */
 export async function readLeftOut(
   sql: Database,
   { accountId, filter, asOf }: ExportPlan,
-  batches: readonly RecordedBatch[],
-  fromPlace: number,
-  places: number,
+  { batches, fromPlace, places }: BatchPlaces,
 ): Promise<readonly ProofChunk[]> {
   // Those who may read the export may read entries outside of its period, too, but not entries of other keys.
   const mayRead = !isSearch(filter);
@@ -143,13 +154,11 @@ export async function readLeftOut(
     order by batches.batch, chunk`;
 }
 
-/** The next batches after one, up to another, whose newest entry is not in the period: together a limited number of entries. */
+/** The next batches after one, up to another, whose newest entry is not in the period: together at most `maxEntries`, or a single batch. */
 export async function readOthers(
   sql: Database,
   { accountId, filter: { from, to }, asOf }: ExportPlan,
-  after: bigint,
-  upTo: bigint,
-  maxEntries: number,
+  { after, upTo, maxEntries }: { readonly after: bigint; readonly upTo: bigint; readonly maxEntries: number },
 ): Promise<readonly RecordedBatch[]> {
   const before = from === null ? sql`false` : sql`newest < ${firstEntryIdAt(from)}`;
   const since = to === null ? sql`false` : sql`newest >= ${firstEntryIdAt(to)}`;

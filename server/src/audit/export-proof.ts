@@ -76,8 +76,10 @@ export class ProvedExport {
   async *#period(): AsyncGenerator<string> {
     for (;;) {
       const { segments, isEnd, removed } = await this.#run(async () => {
-        const read = await readSegments(this.#sql, this.#plan, this.#entry, this.#position, ENTRIES_AT_ONCE);
-        await this.#readBefore(read.segments.at(-1)?.first ?? this.#position.first);
+        const { first, last } = this.#position;
+        const next = { after: this.#entry, first, last, limit: ENTRIES_AT_ONCE };
+        const read = await readSegments(this.#sql, this.#plan, next);
+        await this.#readBefore(read.segments.at(-1)?.first ?? first);
         return read;
       });
       // Before its first entry, an export has missed nothing.
@@ -110,7 +112,8 @@ export class ProvedExport {
   async *#otherBatches(after: bigint): AsyncGenerator<string> {
     const { last } = this.#position;
     for (let newest = after; newest < last; ) {
-      const batches = await this.#run(() => readOthers(this.#sql, this.#plan, newest, last, ENTRIES_AT_ONCE));
+      const span = { after: newest, upTo: last, maxEntries: ENTRIES_AT_ONCE };
+      const batches = await this.#run(() => readOthers(this.#sql, this.#plan, span));
       const lastOfThese = batches.at(-1);
       if (lastOfThese === undefined) return;
       for await (const chunk of this.#readChunks(batches)) yield this.#chunkLine("rest", chunk);
@@ -159,7 +162,8 @@ export class ProvedExport {
     if (single === undefined) return;
     if (batches.length === 1) return yield* this.#readChunksOf(single, 0);
     const byBatch = new Map(batches.map(({ batch }): [bigint, ProofChunk[]] => [batch, []]));
-    const chunks = await this.#run(() => readLeftOut(this.#sql, this.#plan, batches, 0, ENTRIES_AT_ONCE));
+    const all = { batches, fromPlace: 0, places: ENTRIES_AT_ONCE };
+    const chunks = await this.#run(() => readLeftOut(this.#sql, this.#plan, all));
     for (const chunk of chunks) byBatch.get(chunk.batch)?.push(chunk);
     for (const ofBatch of byBatch.values()) yield* ofBatch;
   }
@@ -167,7 +171,8 @@ export class ProvedExport {
   /** Reads what is left out of one batch, which may have very many entries. */
   async *#readChunksOf(batch: RecordedBatch, fromPlace: number): AsyncGenerator<ProofChunk> {
     for (let place = fromPlace; place < batch.entries; place += PLACES_AT_ONCE) {
-      yield* await this.#run(() => readLeftOut(this.#sql, this.#plan, [batch], place, PLACES_AT_ONCE));
+      const next = { batches: [batch], fromPlace: place, places: PLACES_AT_ONCE };
+      yield* await this.#run(() => readLeftOut(this.#sql, this.#plan, next));
     }
   }
 

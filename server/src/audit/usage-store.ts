@@ -41,7 +41,7 @@ export class PostgresUsage {
         ${key === undefined ? sql`` : sql`and key = ${key}`}
         ${model === undefined ? sql`` : sql`and model = ${model}`}`;
     return sql<UsageRow[]>`
-      with ${groupsOf(sql, source, group, question, maxGroups)}
+      with ${groupsOf(sql, question, { source, group, maxGroups })}
       select start, ${groupBy === "model" ? sql`named."group"` : sql`null`} as model,
              case when keys.id is not null then json_build_object('id', keys.id, 'keyId', key_id, 'name', name) end as key,
              is_rest as "isOther", ${totals(sql)}
@@ -119,7 +119,7 @@ export class PostgresUsage {
     // Uses usage_service_hours_pkey, by time: how many accounts there are makes no difference.
     const source = sql`(select hour as at, * from usage_service_hours) source where true`;
     return sql<ServiceUsageRow[]>`
-      with ${groupsOf(sql, source, isByModel ? sql`model` : null, question, maxGroups)}
+      with ${groupsOf(sql, question, { source, group: isByModel ? sql`model` : null, maxGroups })}
       select start, ${isByModel ? sql`"group"` : sql`null`} as model, null as account, is_rest as "isOther", ${totals(sql)}
       from named
       order by start, is_rest, "group"`;
@@ -229,20 +229,22 @@ function percentiles(sql: Database, column: "whole" | "first") {
   return sql`json_build_object('p50', ${percentile(0.5)}, 'p95', ${percentile(0.95)})`;
 }
 
+interface Grouping {
+  /** What stands behind `from`, with its `where`. */
+  readonly source: SqlFragment;
+  /** A column; `null`: one row per interval. */
+  readonly group: SqlFragment | null;
+  readonly maxGroups: number;
+}
+
 /**
  * `named`: the sums of a source by interval and group. The groups that cost most have rows of their own, and one row without a group
- * sums up the rest. `source`: what stands behind `from`, with its `where`. `group`: a column, or `null` for one row per interval.
+ * sums up the rest.
  *
  * The groups are ranked first, so that sums are kept for them only: where there are many keys and models, sums of each group in each interval
  * would be as many as the rows that they are of.
  */
-function groupsOf(
-  sql: Database,
-  source: SqlFragment,
-  group: SqlFragment | null,
-  span: WholeSpan,
-  maxGroups: number,
-): SqlFragment {
+function groupsOf(sql: Database, span: WholeSpan, { source, group, maxGroups }: Grouping): SqlFragment {
   const rows = sql`${source} and at >= ${span.from} and at < ${span.to}`;
   const start = startOf(sql, sql`at`, span);
   if (group === null) {

@@ -71,18 +71,26 @@ export class Reconciler {
     const checkedAt = this.#now();
     const askedMs = Math.floor(checkedAt.getTime() / HOUR_MS - hours) * HOUR_MS;
     const since = new Date(Math.max(askedMs, firstHourMs));
-    this.#last = await reconcile(this.#database, this.#credits, checkedAt, since, find);
+    this.#last = await reconcile({
+      database: this.#database,
+      credits: this.#credits,
+      find,
+      since,
+      checkedAt,
+    });
     return this.#last;
   }
 }
 
-async function reconcile(
-  database: Database,
-  credits: Pick<Credits, "outstanding">,
-  checkedAt: Date,
-  since: Date,
-  find: typeof findRecentMismatches,
-) {
+interface ReconcileParts {
+  readonly database: Database;
+  readonly credits: Pick<Credits, "outstanding">;
+  readonly find: typeof findRecentMismatches;
+  readonly since: Date;
+  readonly checkedAt: Date;
+}
+
+async function reconcile({ database, credits, find, since, checkedAt }: ReconcileParts) {
   return {
     /**
      * Accounts whose balance is negative or not the sum of their ledger, or whose costs by day are not the sum of its charges, up to 100.

@@ -65,7 +65,7 @@ class NodeListener implements Listener {
   readonly #acceptors: Acceptors;
   /** `null` on a port without the API. */
   readonly #early: EarlyRefusals | null;
-  readonly #route: Route;
+  readonly #dispatch: Dispatch;
   /** Listens to the end of each response. All responses share it, because it finds the response in `this`. */
   readonly #onEnd: (this: ServerResponse) => void;
   /** Node's function for the connections without a request. {@link ClientConnections.closeAnswered} calls it. */
@@ -81,7 +81,7 @@ class NodeListener implements Listener {
     const parts = { resting, heads: new AnswerHeads(keepAliveS) };
     const early = requests === null ? null : new EarlyRefusals(requests, parts);
     this.#early = early;
-    this.#route = routerOf(served, parts, () => early?.takeAccepted() === true);
+    this.#dispatch = dispatcherOf(served, parts, () => early?.takeAccepted() === true);
     const listener = this;
     this.#onEnd = function () {
       listener.#endRequest(this);
@@ -174,8 +174,8 @@ class NodeListener implements Listener {
     if (this.#isRetiring) response.shouldKeepAlive = false;
     // `on` listens to an event that occurs once, because `once` would create two more functions.
     response.on("close", this.#onEnd);
-    if (response.socket !== null) this.#route(request, response, awaitsContinue);
-    else handleInTurn(socket, response, () => this.#route(request, response, awaitsContinue));
+    if (response.socket !== null) this.#dispatch(request, response, awaitsContinue);
+    else handleInTurn(socket, response, () => this.#dispatch(request, response, awaitsContinue));
   }
 
   #endRequest({ req: request, shouldKeepAlive }: ServerResponse): void {
@@ -218,10 +218,10 @@ function endUnread(socket: ClientSocket): void {
 }
 
 /** Answers a request. `awaitsContinue`: the client sends the body after `100 Continue`. */
-type Route = (request: IncomingMessage, response: ServerResponse, awaitsContinue: boolean) => void;
+type Dispatch = (request: IncomingMessage, response: ServerResponse, awaitsContinue: boolean) => void;
 
 /** Hands each request to the part that answers it. */
-function routerOf(served: Served, parts: ListenerParts, takeAccepted: () => boolean): Route {
+function dispatcherOf(served: Served, parts: ListenerParts, takeAccepted: () => boolean): Dispatch {
   const web = getRequestListener(
     (request, env) => {
       // The adapter parses no host that looks like one, such as `256.1.1.1` or `xn--a`, which no URL can have.

@@ -22,13 +22,20 @@ import {
   json,
   KEY_ERRORS,
   KEY_OR_TOKEN,
+  type OperationDescription,
   page,
   query,
   ref,
   type Schema,
   schemaOf,
 } from "./openapi-parts.ts";
-import { jsonReply, NO_FACTS, type QueryOperation } from "./operation.ts";
+import {
+  jsonReply,
+  NO_FACTS,
+  type QueryOperation,
+  type QuerySource,
+  type ResponseHeaders,
+} from "./operation.ts";
 import { readChoice, readLimit, requireKnownParameters } from "./query-parameters.ts";
 
 const AUDIT_ERRORS: readonly ErrorCode[] = [
@@ -102,75 +109,19 @@ export function exportAuditEntries(auditLog: AuditLog): QueryOperation<ExportInp
     method: "GET",
     path: "/v1/audit/export",
     auth: "key-or-management-token",
-    openapi: () => ({
-      operationId: "exportAuditEntries",
-      summary: "All matching audit entries, oldest first; resumes after the cursor of the last line received",
-      security: KEY_OR_TOKEN,
-      parameters: [
-        ...filterParameters(),
-        query("format", {
-          type: "string",
-          enum: ["ndjson", "csv"],
-          default: "ndjson",
-          description: "Lines of JSON, or a table.",
-        }),
-        query("cursor", {
-          type: "string",
-          description:
-            "The cursor of the last line received. The other parameters must be those that the export began with. If entries after it were deleted at the end of their retention, the answer is 404.",
-        }),
-        query("proof", {
-          type: "boolean",
-          default: false,
-          description:
-            "Adds lines with a `proof`, so that an export of a part of the log can be verified by itself. Only for `ndjson`.",
-        }),
-      ],
-      responses: {
-        200: {
-          description:
-            "Lines, of which the schema describes one: a line for each entry, and those of the proof; gzip for clients that accept it",
-          content: {
-            "application/x-ndjson": {
-              schema: { anyOf: [ref("ExportedAuditEntry"), ref("ExportProofLine")] },
-            },
-            "text/csv": { schema: { type: "string" } },
-          },
-        },
-        ...errors([...AUDIT_ERRORS, "not_found"]),
-      },
-    }),
-    read: ({ query: sent, header }) => {
-      requireKnown(sent, ["format", "cursor", "proof"]);
-      const format = readChoice(sent, "format", ["ndjson", "csv"]);
-      const isProved = readChoice(sent, "proof", ["false", "true"]) === "true";
-      if (isProved && format !== "ndjson") {
-        throw invalid(
-          "proof",
-          "only an export with format=ndjson can have a proof. Omit proof, or export NDJSON.",
-        );
-      }
-      const coding = chooseCoding(header("accept-encoding").join(","), ["gzip"]);
-      return { format, filter: readFilter(sent), cursor: sent.get("cursor"), isProved, coding };
-    },
-    run: async ({ input: { coding, ...asked }, accountId, signal, requireAllowed }) => {
-      const { format, cursor } = asked;
+    openapi: describeExport,
+    read: readExport,
+    run: async ({ input, accountId, signal, requireAllowed }) => {
+      const { coding, ...asked } = input;
       const lines = await auditLog.export(accountId, asked);
       const allowed = whileAllowed(lines, requireAllowed);
       // An export that continues an earlier one is appended to the same file.
-      const hasHeader = format === "csv" && cursor === null;
+      const hasHeader = asked.format === "csv" && asked.cursor === null;
       const text = hasHeader ? withHeader(allowed) : allowed;
       const chunks: AsyncIterableIterator<string | Uint8Array> = coding === null ? text : gzipped(text);
-      const csvType = `${CSV_TYPE}; header=${hasHeader ? "present" : "absent"}`;
       return {
         kind: "stream",
-        headers: {
-          "content-type": format === "csv" ? csvType : NDJSON_TYPE,
-          "content-disposition": `attachment; filename="audit.${format}"`,
-          "cache-control": "no-store",
-          vary: "accept-encoding",
-          ...(coding === null ? {} : { "content-encoding": coding }),
-        },
+        headers: exportHeaders(input, hasHeader),
         // A generator that is closed before it has reached the lines does not close them.
         chunks: untilEnded(chunks, () => void lines.return?.(), signal),
         last: () => "",
@@ -179,6 +130,73 @@ export function exportAuditEntries(auditLog: AuditLog): QueryOperation<ExportInp
         failureOf: toFailure,
       };
     },
+  };
+}
+
+function describeExport(): OperationDescription {
+  return {
+    operationId: "exportAuditEntries",
+    summary: "All matching audit entries, oldest first; resumes after the cursor of the last line received",
+    security: KEY_OR_TOKEN,
+    parameters: [
+      ...filterParameters(),
+      query("format", {
+        type: "string",
+        enum: ["ndjson", "csv"],
+        default: "ndjson",
+        description: "Lines of JSON, or a table.",
+      }),
+      query("cursor", {
+        type: "string",
+        description:
+          "The cursor of the last line received. The other parameters must be those that the export began with. If entries after it were deleted at the end of their retention, the answer is 404.",
+      }),
+      query("proof", {
+        type: "boolean",
+        default: false,
+        description:
+          "Adds lines with a `proof`, so that an export of a part of the log can be verified by itself. Only for `ndjson`.",
+      }),
+    ],
+    responses: {
+      200: {
+        description:
+          "Lines, of which the schema describes one: a line for each entry, and those of the proof; gzip for clients that accept it",
+        content: {
+          "application/x-ndjson": {
+            schema: { anyOf: [ref("ExportedAuditEntry"), ref("ExportProofLine")] },
+          },
+          "text/csv": { schema: { type: "string" } },
+        },
+      },
+      ...errors([...AUDIT_ERRORS, "not_found"]),
+    },
+  };
+}
+
+function readExport({ query: sent, header }: QuerySource): ExportInput {
+  requireKnown(sent, ["format", "cursor", "proof"]);
+  const format = readChoice(sent, "format", ["ndjson", "csv"]);
+  const isProved = readChoice(sent, "proof", ["false", "true"]) === "true";
+  if (isProved && format !== "ndjson") {
+    throw invalid(
+      "proof",
+      "only an export with format=ndjson can have a proof. Omit proof, or export NDJSON.",
+    );
+  }
+  const coding = chooseCoding(header("accept-encoding").join(","), ["gzip"]);
+  return { format, filter: readFilter(sent), cursor: sent.get("cursor"), isProved, coding };
+}
+
+/** `header` of `text/csv`: RFC 4180, section 3. */
+function exportHeaders({ format, coding }: ExportInput, hasHeader: boolean): ResponseHeaders {
+  const csvType = `${CSV_TYPE}; header=${hasHeader ? "present" : "absent"}`;
+  return {
+    "content-type": format === "csv" ? csvType : NDJSON_TYPE,
+    "content-disposition": `attachment; filename="audit.${format}"`,
+    "cache-control": "no-store",
+    vary: "accept-encoding",
+    ...(coding === null ? {} : { "content-encoding": coding }),
   };
 }
 

@@ -34,8 +34,7 @@ export async function serve(startup: Startup, opened: OpenRequests, auditTail: A
     startup,
     opened,
     { requests: handler, web: (request, peer, bodyOfShared) => web(request, peer, bodyOfShared) },
-    { port: config.port, tls: settings.tls },
-    "PORT",
+    { port: config.port, tls: settings.tls, setting: "PORT" },
   );
   const certificate = renewCertificates(startup, listener);
   // Jobs renew the holds and claims of requests until the last request has ended.
@@ -114,24 +113,27 @@ export async function serveMetrics(
     startup,
     opened,
     { requests: null, web },
-    { port, tls: null },
-    "OSTIARY_METRICS_PORT",
+    { port, tls: null, setting: "OSTIARY_METRICS_PORT" },
   );
   startup.teardown.add("metrics", () => listener.close(Promise.resolve()));
+}
+
+/** The port of a listener, and the setting that it is from. */
+interface ListenerPort extends Pick<ListenerOptions, "port" | "tls"> {
+  readonly setting: PortSetting;
 }
 
 function openListener(
   { settings, worker }: Startup,
   { newId }: OpenRequests,
   served: Pick<Served, "requests" | "web">,
-  socket: Pick<ListenerOptions, "port" | "tls">,
-  portSetting: PortSetting,
+  { port, tls, setting }: ListenerPort,
 ): Promise<Listener> {
   const { host, maxConnections, keepAliveS } = settings.config;
   const maxUnreadBytes = unreadBytesOf(settings.config, readMemory());
   return listen(
     { ...served, newRequestId: () => requestIdOf(newId()) },
-    { ...socket, host, maxConnections, maxUnreadBytes, keepAliveS, sharesPort: worker !== null },
-    portSetting,
+    { host, port, tls, maxConnections, maxUnreadBytes, keepAliveS, sharesPort: worker !== null },
+    setting,
   );
 }
