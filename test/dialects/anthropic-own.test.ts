@@ -262,7 +262,7 @@ describe("a request to Anthropic", () => {
   });
 
   it("names the client's field when thinking is not paid for", async () => {
-    const asked = chat(upstream, "claude-sonnet-4-5", { ...HI, reasoning_effort: "high" }, true, 10);
+    const asked = chat(upstream, "claude-sonnet-4-5", { ...HI, reasoning_effort: "high" }, { maxTokens: 10 });
     await expect(asked).rejects.toMatchObject({
       param: "reasoning_effort",
       message: expect.stringContaining("needs max_tokens"),

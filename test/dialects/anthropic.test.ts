@@ -220,19 +220,24 @@ describe("a request to Anthropic", () => {
 describe("a request to Anthropic that credit covers only in part", () => {
   it("is limited to the tokens that credit covers, thinking included", async () => {
     vendor.answers(200, message([{ type: "text", text: "Fine." }]));
-    await chat(upstream, MODEL, HI, true, 5_000);
+    await chat(upstream, MODEL, HI, { maxTokens: 5_000 });
     expect(vendor.sent[0]?.body.max_tokens).toBe(5_000);
-    await chat(upstream, MODEL, { ...HI, reasoning_effort: "high" }, true, 5_000);
+    await chat(upstream, MODEL, { ...HI, reasoning_effort: "high" }, { maxTokens: 5_000 });
     expect(vendor.sent[1]?.body.max_tokens).toBe(5_000);
     expect(vendor.sent[1]?.body.thinking.budget_tokens).toBeLessThan(5_000);
-    const thinking = chat(upstream, MODEL, { ...HI, reasoning_effort: "high", max_tokens: 1 }, true, 1);
+    const thinking = chat(
+      upstream,
+      MODEL,
+      { ...HI, reasoning_effort: "high", max_tokens: 1 },
+      { maxTokens: 1 },
+    );
     await expect(thinking).rejects.toMatchObject({ code: "invalid_request", param: "reasoning_effort" });
     expect(vendor.sent).toHaveLength(2);
   });
 
   it("is answered even when it asks for more than the model's maximum", async () => {
     vendor.answers(200, message([{ type: "text", text: "Fine." }]));
-    const answer = await chat(upstream, MODEL, { ...HI, max_tokens: 65_000 }, true, 65_000);
+    const answer = await chat(upstream, MODEL, { ...HI, max_tokens: 65_000 }, { maxTokens: 65_000 });
     expect(answer.kind === "whole" && answer.ignored).toEqual([]);
   });
 
@@ -342,7 +347,9 @@ describe("an answer from Anthropic", () => {
     expect(
       found.every(({ model, object }) => model === "acme/chat" && object === "chat.completion.chunk"),
     ).toBe(true);
-    const hidden = await chunks(chat(upstream, MODEL, { ...HI, tools: [WEATHER_TOOL], stream: true }, false));
+    const hidden = await chunks(
+      chat(upstream, MODEL, { ...HI, tools: [WEATHER_TOOL], stream: true }, { includeUsage: false }),
+    );
     expect(hidden.some((chunk) => "usage" in chunk)).toBe(false);
   });
 

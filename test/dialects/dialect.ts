@@ -110,14 +110,20 @@ const dialects = openDialects(DIALECTS, {
   monotonicMs: () => clock.ms,
 });
 
+export interface ChatOptions {
+  readonly includeUsage?: boolean;
+  /** The maximum tokens that are paid for. */
+  readonly maxTokens?: number | null;
+  /** The limit that the service adds to the request. */
+  readonly ownLimit?: number | null;
+}
+
 /** Sends an OpenAI request to an upstream, and has OpenAI's answer. */
 export async function chat(
   upstream: Upstream,
   model: string,
   request: object,
-  includeUsage = true,
-  maxTokens: number | null = null,
-  ownLimit: number | null = null,
+  { includeUsage = true, maxTokens = null, ownLimit = null }: ChatOptions = {},
 ): Promise<WireAnswer> {
   const body = JsonBody.parse(JSON.stringify({ model: "acme/chat", ...request }));
   if (body === null) throw new Error("no object");

@@ -142,8 +142,8 @@ describe("a request to Google", () => {
 
   it("asks for no more tokens than are paid for", async () => {
     fine();
-    await chat(upstream, "gemini-3-pro", HI, true, 70);
-    await chat(upstream, "gemini-3-pro", { ...HI, max_tokens: 50 }, true, 70);
+    await chat(upstream, "gemini-3-pro", HI, { maxTokens: 70 });
+    await chat(upstream, "gemini-3-pro", { ...HI, max_tokens: 50 }, { maxTokens: 70 });
     expect(vendor.sent.map(({ body }) => body.generationConfig.maxOutputTokens)).toEqual([70, 50]);
   });
 

@@ -253,8 +253,8 @@ describe("a chat completion that credit covers only in part", () => {
     const completion = { object: "chat.completion", choices: [{ message: { content: "Fine." } }] };
     vendor.answers(200, completion);
     const asked = { messages: HI.messages };
-    await chat(upstreamOf("openai", { baseUrl: OPENAI }), "gpt-5", asked, true, 50, 50);
-    await chat(upstreamOf("openai", { baseUrl: OTHER }), "other", asked, true, 50, 50);
+    await chat(upstreamOf("openai", { baseUrl: OPENAI }), "gpt-5", asked, { maxTokens: 50, ownLimit: 50 });
+    await chat(upstreamOf("openai", { baseUrl: OTHER }), "other", asked, { maxTokens: 50, ownLimit: 50 });
     const [openai, other] = vendor.sent.map(({ body }) => body);
     expect(openai).toEqual({ model: "gpt-5", ...asked, max_completion_tokens: 50 });
     expect(other).toEqual({ model: "other", ...asked, max_tokens: 50 });
