@@ -298,14 +298,9 @@ describe("a recorded entry", () => {
   });
 
   it("is refused before its request is served without capacity, until the database is back", async () => {
-    let isAway = true;
-    const sink = {
-      insertEntries: async () => {
-        if (isAway) throw new Error("the database is away");
-      },
-    };
+    const database = absentDatabase();
     const { journal } = await Journal.open({ folder, sync: false });
-    const recorder = new Recorder({ journal, sink, durability: "journal", log, maxPending: 100 });
+    const recorder = new Recorder({ journal, sink: database, durability: "journal", log, maxPending: 100 });
     for (let number = 0; number < 100; number++) {
       recorder.requireCapacity();
       await recorder.record(entry());
@@ -313,21 +308,16 @@ describe("a recorded entry", () => {
     expect(() => recorder.requireCapacity()).toThrow(
       expect.objectContaining({ code: "server_is_overloaded" }),
     );
-    isAway = false;
+    database.isAway = false;
     await expect.poll(() => attempt(() => recorder.requireCapacity())).toBe("done");
     await recorder.stop();
     expect(await readdir(folder)).toEqual([]);
   });
 
   it("is refused for an account that takes the capacity of the others, and for no other account", async () => {
-    let isAway = true;
-    const sink = {
-      insertEntries: async () => {
-        if (isAway) throw new Error("the database is away");
-      },
-    };
+    const database = absentDatabase();
     const { journal } = await Journal.open({ folder, sync: false });
-    const recorder = new Recorder({ journal, sink, durability: "journal", log, maxPending: 100 });
+    const recorder = new Recorder({ journal, sink: database, durability: "journal", log, maxPending: 100 });
     const accounts = Array.from({ length: 3 }, () => crypto.randomUUID() as AccountId);
     const recorded = new Map<AccountId, number>();
     for (const accountId of accounts) {
@@ -340,7 +330,7 @@ describe("a recorded entry", () => {
     expect([...recorded.values()]).toEqual([76, 19, 4]);
     recorder.requireCapacity();
     recorder.requireCapacityFor(crypto.randomUUID() as AccountId);
-    isAway = false;
+    database.isAway = false;
     for (const accountId of accounts)
       await expect.poll(() => attempt(() => recorder.requireCapacityFor(accountId))).toBe("done");
     // What is in the database takes no capacity any more, however much it is.
@@ -353,18 +343,13 @@ describe("a recorded entry", () => {
   });
 
   it("that has to be in the database is refused before its request is served while the database is away", async () => {
-    let isAway = true;
-    const sink = {
-      insertEntries: async () => {
-        if (isAway) throw new Error("the database is away");
-      },
-    };
+    const database = absentDatabase();
     const { journal } = await Journal.open({ folder, sync: false });
-    const recorder = new Recorder({ journal, sink, durability: "database", log });
+    const recorder = new Recorder({ journal, sink: database, durability: "database", log });
     recorder.requireCapacity();
     const { stored } = await recorder.record(entry());
     await expect.poll(() => attempt(() => recorder.requireCapacity())).toBe("refused");
-    isAway = false;
+    database.isAway = false;
     await stored;
     recorder.requireCapacity();
     await recorder.stop();
@@ -388,6 +373,17 @@ describe("the oldest pending entry", () => {
     await recorder.stop();
   });
 });
+
+/** A database that takes no entry before it is back. */
+function absentDatabase() {
+  const database = {
+    isAway: true,
+    insertEntries: async () => {
+      if (database.isAway) throw new Error("the database is away");
+    },
+  };
+  return database;
+}
 
 function attempt(action: () => void): "done" | "refused" {
   try {

@@ -1,5 +1,5 @@
 import { expect } from "vitest";
-import { type CatalogFile, writeCatalog } from "../fixtures/catalog.ts";
+import { type CatalogFile, writePricedCatalog } from "../fixtures/catalog.ts";
 import {
   answerWhole,
   chunkOf,
@@ -24,18 +24,7 @@ export async function startPricedModel(): Promise<AsyncDisposable & { env: Recor
   const upstream: ModelServer = await startModelServer((request) =>
     request.body.stream === true ? answerStream(request) : answerWhole(request),
   );
-  const catalog: CatalogFile = await writeCatalog({
-    upstreams: { main: { dialect: "openai", baseUrl: upstream.baseUrl } },
-    models: [
-      {
-        id: "acme/chat",
-        contextTokens: 8_192,
-        maxOutputTokens: 1_000,
-        prices: { inputUsdPerMTok: 1, outputUsdPerMTok: 10 },
-        routes: [{ upstream: "main", model: "inner" }],
-      },
-    ],
-  });
+  const catalog: CatalogFile = await writePricedCatalog(upstream.baseUrl, { maxOutputTokens: 1_000 });
   return {
     env: { OSTIARY_CATALOG: catalog.file, OSTIARY_LOG: "silent" },
     [Symbol.asyncDispose]: async () => {

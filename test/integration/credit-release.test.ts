@@ -9,7 +9,7 @@ import { SpenderGone } from "../../server/src/credits/credit-store.ts";
 import { PostgresCredit } from "../../server/src/credits/postgres-credit.ts";
 import { inTransaction, type Transaction } from "../../server/src/database/database.ts";
 import { auditEntry } from "../fixtures/audit-entry.ts";
-import { writeCatalog } from "../fixtures/catalog.ts";
+import { type CatalogFile, writePricedCatalog } from "../fixtures/catalog.ts";
 import { openDatabaseOf } from "../fixtures/database.ts";
 import { MIGRATIONS } from "../fixtures/migrations.ts";
 import { answerWhole, type ModelServer, startModelServer } from "../fixtures/model-server.ts";
@@ -23,24 +23,14 @@ const CREDIT = 5_000_000_000n;
 const REASON = "its machine burnt down";
 
 let upstream: ModelServer;
-let catalog: Awaited<ReturnType<typeof writeCatalog>>;
+let catalog: CatalogFile;
 let service: Service;
 let operator: Visitor;
 let sql: Awaited<ReturnType<typeof openDatabaseOf>>;
 
 beforeAll(async () => {
   upstream = await startModelServer(answerWhole);
-  catalog = await writeCatalog({
-    upstreams: { main: { dialect: "openai", baseUrl: upstream.baseUrl } },
-    models: [
-      {
-        id: "acme/chat",
-        contextTokens: 8_192,
-        prices: { inputUsdPerMTok: 1, outputUsdPerMTok: 10 },
-        routes: [{ upstream: "main", model: "inner" }],
-      },
-    ],
-  });
+  catalog = await writePricedCatalog(upstream.baseUrl);
   service = await startOperatedService({ env: { OSTIARY_CATALOG: catalog.file } });
   operator = await signInOperator(service.baseUrl);
   sql = await openDatabaseOf(service);

@@ -2,7 +2,7 @@ import { rename } from "node:fs/promises";
 import { join } from "node:path";
 import OpenAI from "openai";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
-import { writeCatalog } from "../fixtures/catalog.ts";
+import { type CatalogFile, writePricedCatalog } from "../fixtures/catalog.ts";
 import { openDatabaseOf } from "../fixtures/database.ts";
 import { metricOf } from "../fixtures/metrics.ts";
 import {
@@ -26,22 +26,12 @@ const GONE = "idempotent_answer_gone";
 
 let answer: (request: ReceivedRequest) => void = answerWhole;
 let upstream: ModelServer;
-let catalog: Awaited<ReturnType<typeof writeCatalog>>;
+let catalog: CatalogFile;
 let service: Service;
 
 beforeAll(async () => {
   upstream = await startModelServer((request) => answer(request));
-  catalog = await writeCatalog({
-    upstreams: { main: { dialect: "openai", baseUrl: upstream.baseUrl } },
-    models: [
-      {
-        id: "acme/chat",
-        contextTokens: 8_192,
-        prices: { inputUsdPerMTok: 1, outputUsdPerMTok: 10 },
-        routes: [{ upstream: "main", model: "inner" }],
-      },
-    ],
-  });
+  catalog = await writePricedCatalog(upstream.baseUrl);
   service = await startService({ env: { OSTIARY_CATALOG: catalog.file } });
 });
 

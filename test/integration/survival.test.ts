@@ -3,7 +3,7 @@ import { readdir, readFile, rm } from "node:fs/promises";
 import { connect } from "node:net";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { writeCatalog } from "../fixtures/catalog.ts";
+import { writeCatalog, writePricedCatalog } from "../fixtures/catalog.ts";
 import { chunkOf, startModelServer } from "../fixtures/model-server.ts";
 import { sendChat } from "../fixtures/request.ts";
 import { type Service, startService } from "../fixtures/service.ts";
@@ -80,17 +80,7 @@ describe("a request that is lost with its process", () => {
       response.setHeader("content-type", "text/event-stream");
       response.write(chunkOf({ role: "assistant", content: "never ending" }));
     });
-    await using catalog = await writeCatalog({
-      upstreams: { main: { dialect: "openai", baseUrl: upstream.baseUrl } },
-      models: [
-        {
-          id: "acme/chat",
-          contextTokens: 8_192,
-          prices: { inputUsdPerMTok: 1, outputUsdPerMTok: 10 },
-          routes: [{ upstream: "main", model: "inner" }],
-        },
-      ],
-    });
+    await using catalog = await writePricedCatalog(upstream.baseUrl);
     const free = { requestsPerMinute: null, tokensPerMinute: null, concurrentRequests: 1 };
     const env = { OSTIARY_CATALOG: catalog.file, OSTIARY_PLANS: JSON.stringify({ free }) };
     await using first = await startService({ env });

@@ -1,5 +1,5 @@
 import { once } from "node:events";
-import { createServer } from "node:http";
+import { createServer, type RequestListener } from "node:http";
 import type { AddressInfo } from "node:net";
 import { expect, it } from "vitest";
 import { statusOf } from "../fixtures/request.ts";
@@ -18,19 +18,30 @@ function valuesOf(of: Pick<Span, "attributes"> | undefined): Record<string, unkn
   return Object.fromEntries((of?.attributes ?? []).map(({ key, value }) => [key, Object.values(value)[0]]));
 }
 
+/** A receiver of traces. */
+async function startCollector(answer: RequestListener): Promise<Disposable & { readonly url: string }> {
+  const server = createServer(answer).listen(0, "127.0.0.1");
+  await once(server, "listening");
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    [Symbol.dispose]: () => {
+      server.closeAllConnections();
+      server.close();
+    },
+  };
+}
+
 it("traces of requests are sent by OTLP, part of the client's trace, without keys, prompts or answers", async () => {
   const received: string[] = [];
-  const collector = createServer(async (request, response) => {
+  using collector = await startCollector(async (request, response) => {
     let text = "";
     for await (const chunk of request.setEncoding("utf8")) text += chunk;
     received.push(text);
     response.setHeader("content-type", "application/json").end("{}");
-  }).listen(0, "127.0.0.1");
-  await once(collector, "listening");
-  const { port } = collector.address() as AddressInfo;
+  });
   await using service = await startService({
     env: {
-      OTEL_EXPORTER_OTLP_ENDPOINT: `http://127.0.0.1:${port}`,
+      OTEL_EXPORTER_OTLP_ENDPOINT: collector.url,
       OTEL_BSP_SCHEDULE_DELAY: "100",
       OTEL_SERVICE_NAME: "gateway",
       OTEL_RESOURCE_ATTRIBUTES: "deployment.environment.name=staging%20eu",
@@ -80,22 +91,18 @@ it("traces of requests are sent by OTLP, part of the client's trace, without key
     "ostiary.request_id": response.headers.get("x-request-id"),
   });
   expect(Number(attributes["gen_ai.usage.output_tokens"])).toBeGreaterThan(0);
-  collector.closeAllConnections();
-  collector.close();
 });
 
-it("The log says why spans are not accepted, once, and when they are again", async () => {
+it("the log says why spans are not accepted, once, and when they are again", async () => {
   let status = 401;
-  const collector = createServer((request, response) => {
+  using collector = await startCollector((request, response) => {
     request
       .resume()
       .on("end", () => response.writeHead(status, { "content-type": "application/json" }).end("{}"));
-  }).listen(0, "127.0.0.1");
-  await once(collector, "listening");
-  const { port } = collector.address() as AddressInfo;
+  });
   await using service = await startService({
     env: {
-      OTEL_EXPORTER_OTLP_ENDPOINT: `http://127.0.0.1:${port}`,
+      OTEL_EXPORTER_OTLP_ENDPOINT: collector.url,
       OTEL_BSP_SCHEDULE_DELAY: "50",
       OTEL_EXPORTER_OTLP_HEADERS: "authorization=Bearer%20hunter2",
       OSTIARY_LOG: "info",
@@ -115,6 +122,4 @@ it("The log says why spans are not accepted, once, and when they are again", asy
   status = 200;
   await untilLogged(2);
   expect(service.stderr()).not.toContain("hunter2");
-  collector.closeAllConnections();
-  collector.close();
 });

@@ -8,7 +8,8 @@ import { type Project, projectWithPackage } from "../fixtures/package.ts";
 import { type Ran, runProcess } from "../fixtures/run-process.ts";
 import * as runtimes from "../fixtures/runtimes.ts";
 import { ROOT, type Service, startService } from "../fixtures/service.ts";
-import { signUp, signUpWithKey } from "../fixtures/user.ts";
+import { signUpWithKey } from "../fixtures/user.ts";
+import { environmentOfOwner } from "./managed-service.ts";
 
 const CLOCK = new URL("../fixtures/shifted-clock.mjs", import.meta.url).href;
 const FOLDER = join(ROOT, "sdk/examples");
@@ -66,17 +67,7 @@ beforeAll(async () => {
     writeFileSync(join(project.folder, name.replace(/ts$/, "mjs")), built);
   }
   service = await startService();
-  const owner = await signUp(service.baseUrl);
-  const { key } = await owner.trpc.keys.create.mutate({ name: "production" });
-  const { token } = await owner.trpc.tokens.create.mutate({ name: "scripts" });
-  env = {
-    PATH: process.env.PATH ?? "",
-    HOME: project.folder,
-    NO_COLOR: "1",
-    OSTIARY_API_KEY: key,
-    OSTIARY_MANAGEMENT_TOKEN: token,
-    OSTIARY_BASE_URL: service.baseUrl,
-  };
+  env = await environmentOfOwner(service, project.folder);
 });
 
 afterAll(async () => {

@@ -8,7 +8,7 @@ import { type Project, projectWithPackage } from "../fixtures/package.ts";
 import { runProcess } from "../fixtures/run-process.ts";
 import { BUN, DENO } from "../fixtures/runtimes.ts";
 import { ROOT, type Service, startService } from "../fixtures/service.ts";
-import { signUp } from "../fixtures/user.ts";
+import { environmentOfOwner } from "./managed-service.ts";
 
 let project: Project;
 let service: Service;
@@ -18,16 +18,7 @@ beforeAll(async () => {
   project = projectWithPackage();
   copyFileSync(join(ROOT, "test/sdk/scenario.mjs"), join(project.folder, "scenario.mjs"));
   service = await startService();
-  const owner = await signUp(service.baseUrl);
-  const { key } = await owner.trpc.keys.create.mutate({ name: "first" });
-  const { token } = await owner.trpc.tokens.create.mutate({ name: "scripts" });
-  env = {
-    PATH: process.env.PATH ?? "",
-    HOME: project.folder,
-    OSTIARY_API_KEY: key,
-    OSTIARY_MANAGEMENT_TOKEN: token,
-    OSTIARY_BASE_URL: service.baseUrl,
-  };
+  env = await environmentOfOwner(service, project.folder);
 });
 
 afterAll(async () => {
