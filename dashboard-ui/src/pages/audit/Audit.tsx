@@ -1,6 +1,6 @@
 import { useQuery } from "@tanstack/react-query";
 import { useNavigate, useSearch } from "@tanstack/react-router";
-import { useCallback, useEffect, useMemo, useRef, useState } from "react";
+import { useEffect, useMemo, useRef, useState } from "react";
 import { api } from "../../api/client.ts";
 import { errorFieldOf, errorTextAt } from "../../api/errors.ts";
 import { Button } from "../../components/Button.tsx";
@@ -23,6 +23,7 @@ import type { TailState } from "./tail.ts";
 import { useEntries } from "./use-entries.ts";
 import { useFilterKey } from "./use-filter-key.ts";
 import { useFilters } from "./use-filters.ts";
+import { useIsReading } from "./use-is-reading.ts";
 import { useLive } from "./use-live.ts";
 import { useLogSearch } from "./use-log-search.ts";
 import { useOpenEntry } from "./use-open-entry.ts";
@@ -53,24 +54,20 @@ export function Audit() {
   const { filters, refreshRange } = useFilters(search);
   const chosenKey = useFilterKey(search.key);
   const catalog = useQuery(api.models.list.queryOptions());
-  const knownModels = useMemo(() => catalog.data?.models.map(({ id }) => id) ?? [], [catalog.data]);
   const { log, reload, loadMore } = useEntries(filters);
   const summary = useSummary(filters, search.live === true);
   const isRefused = errorFieldOf(log.error) !== null;
 
-  // The user is reading if they have scrolled away from the top or opened an entry.
-  const hasOpened = useRef(false);
-  const isReading = useCallback(() => hasOpened.current || (scroller.current?.scrollTop ?? 0) > 0, []);
+  const isOpen = search.entry !== undefined;
+  const isReading = useIsReading(scroller, isOpen);
   const isFollowed = search.live === true && !isRefused;
   const { state, live, show, readAgain } = useLive({ isOn: isFollowed, filters, isReading, reload });
 
   const pages = log.data?.pages ?? NO_PAGES;
   const entries = useMemo(() => new EntryList(aboveOf(live, pages[0]?.entries ?? []), pages), [live, pages]);
   const openEntry = useOpenEntry(search.entry, showEntry, entries, log.isPending);
-  const isOpen = openEntry.opened !== null;
   useEffect(() => {
-    hasOpened.current = isOpen;
-    if (!isReading()) show();
+    if (!isOpen && !isReading()) show();
   }, [isOpen, isReading, show]);
 
   const toTop = () => scroller.current?.scrollTo({ top: 0 });
@@ -100,7 +97,6 @@ export function Audit() {
         key={timesCleared}
         search={search}
         filters={filters}
-        knownModels={knownModels}
         catalog={catalog}
         error={log.error}
         changeFilters={changeFilters}

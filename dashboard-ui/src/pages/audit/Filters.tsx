@@ -1,4 +1,4 @@
-import { type ReactNode, useId, useState } from "react";
+import { type ReactNode, useId, useMemo, useState } from "react";
 import { errorFieldOf, errorTextAt } from "../../api/errors.ts";
 import { Button } from "../../components/Button.tsx";
 import { classes } from "../../components/classes.ts";
@@ -17,9 +17,10 @@ import { useSuggestions } from "./use-summary.ts";
 interface FiltersProps {
   readonly search: AuditSearch;
   readonly filters: AuditFilters;
-  /** The models that are always suggested, and the query that they come from. */
-  readonly knownModels: readonly string[];
-  readonly catalog: OptionsQuery;
+  /** The catalog, whose models are always suggested. */
+  readonly catalog: OptionsQuery & {
+    readonly data: { readonly models: readonly { readonly id: string }[] } | undefined;
+  };
   /** The error of the service, if it refused the filters. */
   readonly error: unknown;
   /** Changes the filters of the address. */
@@ -45,7 +46,6 @@ export function Filters(props: FiltersProps) {
   const {
     search,
     filters,
-    knownModels,
     catalog,
     error,
     changeFilters,
@@ -55,6 +55,7 @@ export function Filters(props: FiltersProps) {
   } = props;
   const id = useId();
   const [isOpened, setOpened] = useState({ model: false, error_code: false, upstream: false });
+  const knownModels = useMemo(() => catalog.data?.models.map(({ id }) => id) ?? [], [catalog.data]);
   const models = useSuggestions(filters, "model", knownModels, isOpened.model);
   const upstreams = useSuggestions(filters, "upstream", NONE_KNOWN, isOpened.upstream);
   const errorCodes = useSuggestions(filters, "error_code", ERROR_CODES, isOpened.error_code);

@@ -1,6 +1,6 @@
 import { useQuery } from "@tanstack/react-query";
 import { useNavigate, useSearch } from "@tanstack/react-router";
-import { useCallback, useEffect, useMemo, useRef } from "react";
+import { useMemo, useRef } from "react";
 import { api } from "../../api/client.ts";
 import { errorTextAt } from "../../api/errors.ts";
 import { Button } from "../../components/Button.tsx";
@@ -16,6 +16,7 @@ import { LogResults } from "../audit/LogResults.tsx";
 import { LogSourceProvider } from "../audit/log-source.ts";
 import { useEntries } from "../audit/use-entries.ts";
 import { useFilters } from "../audit/use-filters.ts";
+import { useIsReading } from "../audit/use-is-reading.ts";
 import { useLogSearch } from "../audit/use-log-search.ts";
 import { useOpenEntry } from "../audit/use-open-entry.ts";
 import { useSummary } from "../audit/use-summary.ts";
@@ -44,20 +45,13 @@ function Log() {
   const scroller = useRef<HTMLDivElement>(null);
   const { filters, refreshRange } = useFilters(search);
   const catalog = useQuery(api.operator.catalog.queryOptions());
-  const knownModels = useMemo(() => catalog.data?.models.map(({ id }) => id) ?? [], [catalog.data]);
   const { log, reload, loadMore } = useEntries(filters);
   const isLive = search.live === true;
   const summary = useSummary(filters, isLive);
   const pages = log.data?.pages ?? NO_PAGES;
   const entries = useMemo(() => new EntryList([], pages), [pages]);
   const openEntry = useOpenEntry(search.entry, showEntry, entries, log.isPending);
-  // The operator is reading if they have scrolled away from the top or opened an entry.
-  const hasOpened = useRef(false);
-  const isOpen = openEntry.opened !== null;
-  useEffect(() => {
-    hasOpened.current = isOpen;
-  }, [isOpen]);
-  const isReading = useCallback(() => hasOpened.current || (scroller.current?.scrollTop ?? 0) > 0, []);
+  const isReading = useIsReading(scroller, search.entry !== undefined);
   const { state, total, fresh } = usePolling({ isOn: isLive, entries, error: log.error, isReading, reload });
   const refresh = () => {
     scroller.current?.scrollTo({ top: 0 });
@@ -85,7 +79,6 @@ function Log() {
         key={timesCleared}
         search={search}
         filters={filters}
-        knownModels={knownModels}
         catalog={catalog}
         error={log.error}
         changeFilters={changeFilters}
