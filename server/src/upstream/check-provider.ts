@@ -1,8 +1,8 @@
 import * as z from "zod";
 import type { Credential } from "../catalog/credential.ts";
 import { parseJsonObject } from "../json/json.ts";
+import { readText } from "./answer-body.ts";
 import { ANTHROPIC_VERSION, anthropicHeaders, bearerHeaders, googleHeaders } from "./credential-headers.ts";
-import { readText } from "./post-json.ts";
 import { type HeaderList, type Transport, TransportError } from "./transport.ts";
 
 /** The dialects of providers that list their models. */

@@ -2,9 +2,9 @@ import type { AnswerEvent, AnswerPiece, FinishReason, TokenLogprob } from "../co
 import type { Signature } from "../conversation/conversation.ts";
 import { isJsonObject, type Json } from "../json/json.ts";
 import type { Usage } from "../tokens/token-estimate.ts";
+import { answerText, eventDataOf, parseable } from "./answer-body.ts";
 import { citationsIn } from "./citations.ts";
 import type { ConversationAnswer } from "./dialect.ts";
-import { answerText, eventDataOf, parseable } from "./post-json.ts";
 import { jsonText, malformedResponse } from "./refusal.ts";
 import { TransportError, type TransportResponse } from "./transport.ts";
 import { begunAnswer } from "./whole-for-stream.ts";

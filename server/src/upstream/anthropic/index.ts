@@ -3,6 +3,7 @@ import { type Conversation, cannot } from "../../conversation/conversation.ts";
 import { Failure } from "../../errors/failure.ts";
 import { isJsonObject, type Json, parseJsonObject } from "../../json/json.ts";
 import { TextTally } from "../../tokens/text-tally.ts";
+import { answerText } from "../answer-body.ts";
 import { ANTHROPIC_VERSION, anthropicHeaders } from "../credential-headers.ts";
 import {
   type ConversationAnswer,
@@ -15,9 +16,9 @@ import {
   type WholeAnswer,
   type WireAnswer,
 } from "../dialect.ts";
-import { parsedBody } from "../forward-events.ts";
+import { parsedBody } from "../event-json.ts";
 import { plainIdentifier } from "../identifiers.ts";
-import { answerText, type JsonPost, postJson } from "../post-json.ts";
+import { type JsonPost, postJson } from "../post-json.ts";
 import { readAnswer } from "../read-answer.ts";
 import { jsonText, malformedResponse } from "../refusal.ts";
 import { RefusedForms } from "../refused-forms.ts";

@@ -7,14 +7,8 @@ import { isJsonObject, type JsonObject, parseJsonObject } from "../../json/json.
 import { TextTally } from "../../tokens/text-tally.ts";
 import type { Usage } from "../../tokens/token-estimate.ts";
 import type { ForwardCall, StreamedAnswer } from "../dialect.ts";
-import {
-  type EventForwarder,
-  forwardedEvents,
-  innerBody,
-  oneLine,
-  parsedBody,
-  withMemberText,
-} from "../forward-events.ts";
+import { innerBody, oneLine, parsedBody, withMemberText } from "../event-json.ts";
+import { type EventForwarder, forwardedEvents } from "../forward-events.ts";
 import { incompleteAnswer } from "../read-answer.ts";
 import { malformedResponse } from "../refusal.ts";
 import type { ResponseBody } from "../transport.ts";

@@ -1,8 +1,9 @@
 import { UPSTREAM_SETTINGS } from "../../catalog/catalog-file.ts";
 import { Failure } from "../../errors/failure.ts";
+import { answerText } from "../answer-body.ts";
 import { googleHeaders } from "../credential-headers.ts";
 import { type Dialect, type DialectDefinition, type UpstreamCall, UpstreamRefused } from "../dialect.ts";
-import { answerText, postJson } from "../post-json.ts";
+import { postJson } from "../post-json.ts";
 import { readAnswer } from "../read-answer.ts";
 import { jsonText } from "../refusal.ts";
 import type { Transport } from "../transport.ts";

@@ -11,18 +11,12 @@ import { isJsonObject, type Json, type JsonObject, parseJsonObject } from "../..
 import type { JsonBody } from "../../json/json-body.ts";
 import { TextTally } from "../../tokens/text-tally.ts";
 import type { Usage } from "../../tokens/token-estimate.ts";
+import { MAX_ANSWER_BYTES } from "../answer-body.ts";
 import type { AnswerMemory } from "../answer-memory.ts";
 import type { ForwardCall, StreamedAnswer } from "../dialect.ts";
-import {
-  type EventForwarder,
-  forwardedEvents,
-  innerBody,
-  oneLine,
-  parsedBody,
-  withMemberText,
-} from "../forward-events.ts";
+import { innerBody, oneLine, parsedBody, withMemberText } from "../event-json.ts";
+import { type EventForwarder, forwardedEvents } from "../forward-events.ts";
 import { readResponsesUsageSoFar, readUsageOfResponse } from "../openai/usage.ts";
-import { MAX_ANSWER_BYTES } from "../post-json.ts";
 import { incompleteAnswer } from "../read-answer.ts";
 import { jsonText, malformedResponse } from "../refusal.ts";
 import type { ResponseBody } from "../transport.ts";

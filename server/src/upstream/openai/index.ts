@@ -2,6 +2,7 @@ import { UPSTREAM_SETTINGS } from "../../catalog/catalog-file.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../json/json.ts";
 import { type Changes, JsonBody } from "../../json/json-body.ts";
 import { producedBy } from "../../tokens/token-estimate.ts";
+import { answerText } from "../answer-body.ts";
 import type {
   ConversationAnswer,
   Dialect,
@@ -11,7 +12,7 @@ import type {
   WholeAnswer,
 } from "../dialect.ts";
 import { asksForBase64, base64Of, isVector } from "../embedding-encoding.ts";
-import { answerText, postWithBearer } from "../post-json.ts";
+import { postWithBearer } from "../post-json.ts";
 import { readAnswer } from "../read-answer.ts";
 import { malformedResponse, refusalOf } from "../refusal.ts";
 import { RefusedForms } from "../refused-forms.ts";
