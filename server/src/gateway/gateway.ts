@@ -122,12 +122,10 @@ export class Gateway {
    * @throws {RoutesFailed} with what the last route threw.
    */
   answer(answerRequest: AnswerRequest): Promise<Routed<WireAnswer>> {
-    const { model, signal, memory } = answerRequest;
     return this.#route<WireAnswer>(answerRequest, {
       send: (dialect, upstream, route) => {
-        memory?.reset();
-        const call = { upstream, upstreamModel: route.model, publicModel: model.id, signal, memory };
-        return answerThrough(dialect, call, answerRequest, () => this.#head(model));
+        const call = upstreamCallOf(answerRequest, upstream, route);
+        return answerThrough(dialect, call, answerRequest, () => this.#head(answerRequest.model));
       },
       prime: primedAnswer,
       usageSoFar: (answer) => (answer.kind === "stream" ? (answer.usageSoFar?.() ?? null) : null),
@@ -136,13 +134,10 @@ export class Gateway {
 
   /** Embeds texts. @throws as {@link answer}. */
   embed(embeddingRequest: EmbeddingRequest): Promise<Routed<WholeAnswer>> {
-    const { model, body, signal, memory } = embeddingRequest;
+    const { body } = embeddingRequest;
     return this.#route<WholeAnswer>(embeddingRequest, {
-      send: (dialect, upstream, route) => {
-        memory?.reset();
-        const call = { upstream, upstreamModel: route.model, publicModel: model.id, signal, memory };
-        return dialect.embed({ ...call, body });
-      },
+      send: (dialect, upstream, route) =>
+        dialect.embed({ ...upstreamCallOf(embeddingRequest, upstream, route), body }),
       prime: wholeAnswer,
       usageSoFar: () => null,
     });
@@ -311,6 +306,16 @@ export class Gateway {
     this.#stateOfSame.set(upstream, state);
     return state;
   }
+}
+
+/** The call of a route's upstream. Releases what was reserved for the answer of the upstream before it. */
+function upstreamCallOf(
+  { model, signal, memory }: ModelRequest,
+  upstream: Upstream,
+  route: Route,
+): UpstreamCall {
+  memory?.reset();
+  return { upstream, upstreamModel: route.model, publicModel: model.id, signal, memory };
 }
 
 /** Forwards a request to an upstream of its own wire. For every other upstream request and answer are translated. */
