@@ -7,6 +7,7 @@ import type { Conversation } from "../../server/src/conversation/conversation.ts
 import { answerThrough } from "../../server/src/gateway/gateway.ts";
 import { JsonBody } from "../../server/src/json/json-body.ts";
 import { SEAL_KEY_BYTES, Sealer } from "../../server/src/secrets/sealer.ts";
+import type { TextTally } from "../../server/src/tokens/text-tally.ts";
 import { TokenEstimator } from "../../server/src/tokens/token-estimate.ts";
 import type { WireAnswer } from "../../server/src/upstream/dialect.ts";
 import { DIALECTS, openDialects } from "../../server/src/upstream/dialects.ts";
@@ -118,6 +119,32 @@ export interface ChatOptions {
   readonly ownLimit?: number | null;
 }
 
+/** The body of a request, and whether it asks for a stream. */
+function sentOf(request: object): { readonly body: JsonBody; readonly stream: boolean } {
+  const body = JsonBody.parse(JSON.stringify({ model: "acme/chat", ...request }));
+  if (body === null) throw new Error("no object");
+  return { body, stream: "stream" in request && request.stream === true };
+}
+
+/** Has an upstream answer a request. `id`: the one that the gateway gives to the answer. */
+function answerOf(
+  upstream: Upstream,
+  model: string,
+  request: Parameters<typeof answerThrough>[2],
+  id = "0",
+): Promise<WireAnswer> {
+  const dialect = dialects.get(upstream.dialect);
+  if (dialect === undefined) throw new Error(`no dialect ${upstream.dialect}`);
+  const { signal } = new AbortController();
+  const call = { upstream, upstreamModel: model, publicModel: "acme/chat", signal };
+  return answerThrough(dialect, call, request, () => ({
+    id,
+    created: 1_000,
+    now: () => 1_002,
+    model: "acme/chat",
+  }));
+}
+
 /** Sends an OpenAI request to an upstream, and has OpenAI's answer. */
 export async function chat(
   upstream: Upstream,
@@ -125,50 +152,29 @@ export async function chat(
   request: object,
   { includeUsage = true, maxTokens = null, ownLimit = null }: ChatOptions = {},
 ): Promise<WireAnswer> {
-  const body = JsonBody.parse(JSON.stringify({ model: "acme/chat", ...request }));
-  if (body === null) throw new Error("no object");
-  const stream = "stream" in request && request.stream === true;
-  const { signal } = new AbortController();
-  const dialect = dialects.get(upstream.dialect);
-  if (dialect === undefined) throw new Error(`no dialect ${upstream.dialect}`);
-  return answerThrough(
-    dialect,
-    { upstream, upstreamModel: model, publicModel: "acme/chat", signal },
-    {
-      request: chatRequest(body, { stream, includeUsage, ownLimit, sealer: { sealer, context: "test" } }),
-      maxTokens,
-      estimate: () => Promise.reject(new Error("chat completions need no usage")),
-    },
-    () => ({ id: "0", created: 1_000, now: () => 1_002, model: "acme/chat" }),
-  );
+  const { body, stream } = sentOf(request);
+  return answerOf(upstream, model, {
+    request: chatRequest(body, { stream, includeUsage, ownLimit, sealer: { sealer, context: "test" } }),
+    maxTokens,
+    estimate: () => Promise.reject(new Error("chat completions need no usage")),
+  });
 }
 
 const sealer = new Sealer([new Uint8Array(SEAL_KEY_BYTES)]);
 
 /** Sends a request of the Responses API to an upstream, and has its answer. */
 export async function respond(upstream: Upstream, model: string, request: object): Promise<WireAnswer> {
-  const body = JsonBody.parse(JSON.stringify({ model: "acme/chat", ...request }));
-  if (body === null) throw new Error("no object");
-  const { signal } = new AbortController();
-  const dialect = dialects.get(upstream.dialect);
-  if (dialect === undefined) throw new Error(`no dialect ${upstream.dialect}`);
-  return answerThrough(
-    dialect,
-    { upstream, upstreamModel: model, publicModel: "acme/chat", signal },
-    {
-      request: responsesRequest(body, {
-        stream: "stream" in request && request.stream === true,
-        isStored: false,
-        previousResponseId: null,
-        firstOwn: 0,
-        sealer,
-        sealContext: "test",
-      }),
-      maxTokens: null,
-      estimate: () => Promise.reject(new Error("the upstream tells its usage")),
-    },
-    () => ({ id: "0".repeat(32), created: 1_000, now: () => 1_002, model: "acme/chat" }),
-  );
+  const { body, stream } = sentOf(request);
+  const asked = responsesRequest(body, {
+    stream,
+    isStored: false,
+    previousResponseId: null,
+    firstOwn: 0,
+    sealer,
+    sealContext: "test",
+  });
+  const estimate = () => Promise.reject(new Error("the upstream tells its usage"));
+  return answerOf(upstream, model, { request: asked, maxTokens: null, estimate }, "0".repeat(32));
 }
 
 const estimator = new TokenEstimator(async () => (text) => text.length);
@@ -180,10 +186,7 @@ export async function messages(
   request: object,
   headers: Readonly<Record<string, string>> = {},
 ): Promise<WireAnswer> {
-  const body = JsonBody.parse(JSON.stringify({ model: "acme/chat", ...request }));
-  const dialect = dialects.get(upstream.dialect);
-  if (body === null || dialect === undefined) throw new Error("no object, or no dialect");
-  const stream = "stream" in request && request.stream === true;
+  const { body, stream } = sentOf(request);
   const asked = messagesRequest(body, {
     stream,
     maxOutputTokens: null,
@@ -192,13 +195,8 @@ export async function messages(
     sealer: { sealer, context: "test" },
     estimator,
   });
-  const { signal } = new AbortController();
-  return answerThrough(
-    dialect,
-    { upstream, upstreamModel: model, publicModel: "acme/chat", signal },
-    { request: asked, maxTokens: null, estimate: (produced) => estimator.usageOf({}, produced) },
-    () => ({ id: "0", created: 1_000, now: () => 1_002, model: "acme/chat" }),
-  );
+  const estimate = (produced: TextTally) => estimator.usageOf({}, produced);
+  return answerOf(upstream, model, { request: asked, maxTokens: null, estimate });
 }
 
 /** Sends a conversation to an upstream. */
