@@ -7,7 +7,7 @@ setFlagsFromString("--expose-gc");
 const collect = runInNewContext("gc") as () => void;
 const PIECES = 200_000;
 
-it("A stream that has only comments for long takes no memory for them", async () => {
+it("a stream that has only comments for long takes no memory for them", async () => {
   const comment = new TextEncoder().encode(": waiting\n\n");
   let grownBytes = 0;
   const body = async function* () {

@@ -368,7 +368,7 @@ describe("closing a connection pool", () => {
   });
 });
 
-it("A statement that has ended leaves its parameters and lines to the next minor collection", async () => {
+it("a statement that has ended leaves its parameters and lines to the next minor collection", async () => {
   const collect = minorCollection();
   await using own = open();
   await using table = await database.temporaryTable("row text");

@@ -21,7 +21,7 @@ function inheritance(service: Service) {
   };
 }
 
-it("An embedded database that ends is reported as an error, also where less is not logged", async () => {
+it("an embedded database that ends is reported as an error, also where less is not logged", async () => {
   await using service = await startService({
     env: { OSTIARY_LOG: "error", DATABASE_URL: undefined, REDIS_URL: undefined },
   });

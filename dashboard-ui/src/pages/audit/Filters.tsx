@@ -43,16 +43,7 @@ const TIMES = [
 
 /** The form of the log's filters. */
 export function Filters(props: FiltersProps) {
-  const {
-    search,
-    filters,
-    catalog,
-    error,
-    changeFilters,
-    onFind,
-    children,
-    hasUpstream = false,
-  } = props;
+  const { search, filters, catalog, error, changeFilters, onFind, children, hasUpstream = false } = props;
   const id = useId();
   const [isOpened, setOpened] = useState({ model: false, error_code: false, upstream: false });
   const knownModels = useMemo(() => catalog.data?.models.map(({ id }) => id) ?? [], [catalog.data]);
