@@ -87,16 +87,7 @@ export function EntryTable(props: EntryTableProps) {
     headPx,
   });
 
-  const { costDigits } = entries;
-  const gridStyle = useMemo(() => {
-    const { widths, min, status } = gridOf(columns);
-    return {
-      "--entry-columns": widths,
-      "--entry-min": min,
-      "--entry-status": status,
-      "--entry-cost-digits": costDigits,
-    } as CSSProperties;
-  }, [columns, costDigits]);
+  const gridStyle = useGridStyle(columns, entries.costDigits);
   const isPrinting = usePrinting();
   const printed = Math.min(entries.length, MAX_PRINTED);
   const items = virtualizer.getVirtualItems();
@@ -113,27 +104,8 @@ export function EntryTable(props: EntryTableProps) {
     if (isNearEnd && hasMore && !isPrinting) loadMore();
   }, [isNearEnd, hasMore, isPrinting, loadMore]);
 
-  const onKeyDown = (event: KeyboardEvent) => {
-    if (event.ctrlKey || event.metaKey || event.altKey || event.shiftKey) return;
-    const inView = Math.max(1, Math.floor(((scroller.current?.clientHeight ?? 0) - headPx) / rowPx) - 1);
-    const index = indexAfter(event.key, current, inView, entries.length);
-    if (index !== null) goTo(index);
-    else if (event.key === "Enter" || event.key === " ") open(entries.placeOf(current));
-    else return;
-    event.preventDefault();
-  };
-  const onClick = (event: MouseEvent) => {
-    const index = indexAt(event.target);
-    // Selecting text in a row must not open it, because the user wants to copy.
-    const isMarking = getSelection()?.isCollapsed === false;
-    if (index === null || isMarking) return;
-    moveTo(index);
-    open(entries.placeOf(index));
-  };
-  const onFocus = (event: FocusEvent) => {
-    const index = indexAt(event.target);
-    if (index !== null) moveTo(index);
-  };
+  const rowsInView = () =>
+    Math.max(1, Math.floor(((scroller.current?.clientHeight ?? 0) - headPx) / rowPx) - 1);
 
   return (
     <div
@@ -149,9 +121,7 @@ export function EntryTable(props: EntryTableProps) {
         aria-rowcount={hasMore ? -1 : entries.length + 1}
         className={styles.entries}
         style={gridStyle}
-        onKeyDown={onKeyDown}
-        onClick={onClick}
-        onFocus={onFocus}
+        {...rowListeners({ entries, current, rowsInView, moveTo, goTo, open })}
       >
         <caption className={textStyles.visuallyHidden}>Requests, newest first</caption>
         <Head columns={columns} />
@@ -191,6 +161,53 @@ export function EntryTable(props: EntryTableProps) {
       )}
     </div>
   );
+}
+
+/** The style of the columns. */
+function useGridStyle(columns: EntryTableProps["columns"], costDigits: number): CSSProperties {
+  return useMemo(() => {
+    const { widths, min, status } = gridOf(columns);
+    return {
+      "--entry-columns": widths,
+      "--entry-min": min,
+      "--entry-status": status,
+      "--entry-cost-digits": costDigits,
+    } as CSSProperties;
+  }, [columns, costDigits]);
+}
+
+interface RowListenersOptions extends Pick<EntryTableProps, "entries" | "open"> {
+  /** The index of the row at the keyboard's position. */
+  readonly current: number;
+  readonly rowsInView: () => number;
+  readonly moveTo: (index: number) => void;
+  readonly goTo: (index: number) => void;
+}
+
+/** What the table does with keys, clicks and the focus: it goes to rows, and opens them. */
+function rowListeners({ entries, current, rowsInView, moveTo, goTo, open }: RowListenersOptions) {
+  return {
+    onKeyDown: (event: KeyboardEvent) => {
+      if (event.ctrlKey || event.metaKey || event.altKey || event.shiftKey) return;
+      const index = indexAfter(event.key, current, rowsInView(), entries.length);
+      if (index !== null) goTo(index);
+      else if (event.key === "Enter" || event.key === " ") open(entries.placeOf(current));
+      else return;
+      event.preventDefault();
+    },
+    onClick: (event: MouseEvent) => {
+      const index = indexAt(event.target);
+      // Selecting text in a row must not open it, because the user wants to copy.
+      const isMarking = getSelection()?.isCollapsed === false;
+      if (index === null || isMarking) return;
+      moveTo(index);
+      open(entries.placeOf(index));
+    },
+    onFocus: (event: FocusEvent) => {
+      const index = indexAt(event.target);
+      if (index !== null) moveTo(index);
+    },
+  };
 }
 
 /** A row to render. */

@@ -75,22 +75,11 @@ export function Keys() {
         </Button>
       </PageHead>
 
-      {isFull ? (
-        <Notice tone="warning">
-          {active > limit
-            ? `The account has ${formatCount(active)} active keys; its limit is ${formatCount(limit)}.`
-            : `The account has reached its limit of ${formatCount(limit)} active keys.`}{" "}
-          Revoke keys to create another. You can still rotate a key: its successor may exceed the limit until
-          you revoke one of the two.
-        </Notice>
-      ) : null}
+      {isFull ? <FullNotice active={active} limit={limit} /> : null}
       <Loaded query={list} what="keys">
         {({ keys: all }) =>
           all.length === 0 ? (
-            <Empty title="No keys yet" art="keys">
-              <p>Create a key, store it as a secret in your application's environment, and send a request.</p>
-              <LearnMore about="keys" />
-            </Empty>
+            <NoKeys />
           ) : (
             <>
               <KeyList
@@ -137,6 +126,27 @@ export function Keys() {
         />
       ) : null}
     </>
+  );
+}
+
+function FullNotice({ active, limit }: { readonly active: number; readonly limit: number }) {
+  return (
+    <Notice tone="warning">
+      {active > limit
+        ? `The account has ${formatCount(active)} active keys; its limit is ${formatCount(limit)}.`
+        : `The account has reached its limit of ${formatCount(limit)} active keys.`}{" "}
+      Revoke keys to create another. You can still rotate a key: its successor may exceed the limit until you
+      revoke one of the two.
+    </Notice>
+  );
+}
+
+function NoKeys() {
+  return (
+    <Empty title="No keys yet" art="keys">
+      <p>Create a key, store it as a secret in your application's environment, and send a request.</p>
+      <LearnMore about="keys" />
+    </Empty>
   );
 }
 
