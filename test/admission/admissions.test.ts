@@ -25,6 +25,8 @@ class LossyStore {
   /** What was counted again. */
   readonly recounted: NodeUse[] = [];
   atS = 1;
+  /** The second from which it counts tokens beyond the estimates of requests that end; `null`: that of their admission. */
+  countedFromS: number | null = null;
   /** In which it admits. */
   epoch = "one" as AccountEpoch;
   readonly slots = new Set<Slot>();
@@ -41,12 +43,13 @@ class LossyStore {
     return { kind: "admitted" as const, atS: this.atS, epoch: this.epoch, rates };
   }
 
-  async release(account: AccountId, release: Release): Promise<void> {
+  async release(account: AccountId, release: Release): Promise<number | null> {
     if (account === this.awayFor) throw new AdmissionStoreUnavailable("away");
     this.#require(() => {
       this.slots.delete(release.slot);
       this.released.push(release);
     });
+    return this.countedFromS;
   }
 
   async recount(account: AccountId, use: NodeUse): Promise<void> {
@@ -235,6 +238,16 @@ describe("what a node has admitted in the last minute", () => {
       { second: 8, requests: 1, tokens: 40 },
     ];
     expect(store.recounted).toMatchObject([{ epoch: "one", seconds }]);
+  });
+
+  it("is counted again from the end of a request that took more than its estimate after its second had expired", async () => {
+    const long = await admit(20);
+    store.countedFromS = 70;
+    await long.end(65);
+    store.comesBackEmpty();
+    const [use] = store.recounted;
+    expect(use).toMatchObject({ epoch: "one" });
+    expect(use?.seconds.at(-1)).toEqual({ second: 70, requests: 0, tokens: 45 });
   });
 
   it("is counted again by the epoch in which it was admitted", async () => {

@@ -117,7 +117,9 @@ export class SimulatedStore implements AdmissionStore, RedisConnection {
     throw new Error("limits are not simulated here");
   }
 
-  async release(): Promise<void> {}
+  async release(): Promise<null> {
+    return null;
+  }
 
   async renew(): Promise<void> {}
 

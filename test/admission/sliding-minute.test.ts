@@ -29,11 +29,21 @@ describe("what was used in the last minute", () => {
     const minute = new SlidingMinute();
     minute.add(5, 0);
     minute.add(1, 1_000);
-    minute.correct(0, -2);
+    minute.correct(0, -2, 1_000);
     expect(minute.used(1_000)).toBe(4);
-    minute.correct(0, -9);
+    minute.correct(0, -9, 1_000);
     expect(minute.used(1_000)).toBe(1);
-    minute.correct(7, 100);
+    minute.correct(7, 100, 1_000);
     expect(minute.used(1_000)).toBe(1);
+  });
+
+  it("counts from now what was used beyond the amount of a second that has expired", () => {
+    const minute = new SlidingMinute();
+    minute.add(5, 0);
+    minute.correct(0, -2, 61_000);
+    expect(minute.used(61_000)).toBe(0);
+    minute.correct(0, 7, 61_000);
+    expect(minute.used(121_999)).toBe(7);
+    expect(minute.used(122_000)).toBe(0);
   });
 });

@@ -134,6 +134,25 @@ describe.each(Object.entries(implementations))("limits in %s", (_, open) => {
     expect((await admit(limits, 1)).kind).toBe("admitted");
   });
 
+  it("on tokens count from its end what a request took beyond its estimate if its second has expired", async () => {
+    const limits = { tokensPerMinute: 100 };
+    const long = await admit(limits, 10, "long");
+    const short = await admit(limits, 10, "short");
+    if (long.kind !== "admitted" || short.kind !== "admitted") throw new Error("refused");
+    nowMs = (long.atS + 61) * 1_000;
+    await store.release(account, released("short", short.atS, -5));
+    expect((await store.useOf(account)).tokens).toBe(0);
+    const countedS = await store.release(account, released("long", long.atS, 500));
+    // The store in memory does not lose its counts, and so need not tell.
+    expect([null, long.atS + 61]).toContain(countedS);
+    expect((await store.useOf(account)).tokens).toBe(500);
+    await store.release(account, released("long", long.atS, 500));
+    nowMs += 60_999;
+    expect(await admit(limits, 1)).toMatchObject({ kind: "limited", by: "tokens" });
+    nowMs += 1;
+    expect((await admit(limits, 1)).kind).toBe("admitted");
+  });
+
   it("on tokens admit a request that exceeds the limit by itself when nothing else was used", async () => {
     const limits = { tokensPerMinute: 100 };
     expect((await admit(limits, 5_000)).kind).toBe("admitted");

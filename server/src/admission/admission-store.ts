@@ -25,8 +25,12 @@ export interface AdmissionStore {
   /**
    * Must be called once the request of an admitted demand has ended, and for a demand whose answer was lost, because it
    * may have been admitted. Repeating it, or releasing a slot that was never taken, changes nothing. `null`: it is done already.
+   *
+   * Tokens beyond the estimate count in the second of the admission or, if it has expired, from now.
+   *
+   * @returns the second from which they count, if it is not the one of the admission. A store that does not lose what it counts need not tell.
    */
-  release(accountId: AccountId, release: Release): Promise<void> | null;
+  release(accountId: AccountId, release: Release): Promise<number | null> | null;
   /**
    * Extends the leases of running requests' concurrency slots, and takes the slots again where the store has lost them.
    * Must be called well within their lease.

@@ -205,8 +205,14 @@ export class Admissions {
       });
     }
     const ended = { slot, atS, ...back, isContested };
-    const released = this.#store.release(accountId, ended);
-    return released?.catch(() => this.#releaseLater(accountId, { ...ended, isContested: true })) ?? null;
+    const released = this.#store.release(accountId, ended)?.then(
+      (second) => {
+        if (second !== null && epoch !== null)
+          this.#ownUse.add(accountId, epoch, { second, requests: 0, tokens: back.tokensMore });
+      },
+      () => this.#releaseLater(accountId, { ...ended, isContested: true }),
+    );
+    return released ?? null;
   }
 
   /**

@@ -96,8 +96,9 @@ export class MemoryAdmissionStore implements AdmissionStore {
     const atS = usage?.slots.get(slot);
     if (usage === undefined || atS === undefined) return null;
     usage.slots.delete(slot);
-    usage.tokens.correct(atS, tokensMore);
-    if (isCancelled) usage.requests.correct(atS, -1);
+    const now = this.#nowMs();
+    usage.tokens.correct(atS, tokensMore, now);
+    if (isCancelled) usage.requests.correct(atS, -1, now);
     return null;
   }
 

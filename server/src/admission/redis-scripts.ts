@@ -79,7 +79,8 @@ local function reset(seconds, now)
   if last then return (last[1] + ${1 + WINDOW_S}) * 1000 - now end
   return 0
 end
-
+`;
+const TAKE = `
 local function take(key, amount, now)
   redis.call('HINCRBY', key, math.floor(now / 1000), amount)
   redis.call('EXPIRE', key, ${2 * WINDOW_S})
@@ -88,7 +89,7 @@ end
 
 // A slot that was released before its admission arrives is not taken. Its request has ended, so the answer is not read.
 // If a clock was ahead and has been set back, leases end too late. One that keeps a request out is shortened, as its node may be gone.
-const ADMIT = `${SCRIPT}${CURRENT}${KEEP}${NOW}${WINDOW}
+const ADMIT = `${SCRIPT}${CURRENT}${KEEP}${NOW}${WINDOW}${TAKE}
 local version, rpm, tpm, concurrent = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4])
 local tokens, slot, now = tonumber(ARGV[5]), ARGV[6], clock(ARGV[7])
 local lease = ${SLOT_LEASE_MS}
@@ -146,12 +147,13 @@ end
 return { used(KEYS[1]), used(KEYS[2]), redis.call('ZCOUNT', KEYS[3], '(' .. now, '+inf') }`;
 
 // A release takes effect only if the slot exists, and so only once. The lease of a slot that was never renewed gives the time
-// of its admission.
-const RELEASE = `${SCRIPT}${NOW}
+// of its admission. If the second of the admission has expired, the tokens that the estimate lacked count from now, and the release
+// returns this second. A contested release may arrive long after the end of its request, so it counts nothing from now.
+const RELEASE = `${SCRIPT}${NOW}${TAKE}
 local slot, second, tokens = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3])
 local cancelled, contested = ARGV[4] == '1', ARGV[5] == '1'
+local now = (contested or tokens > 0) and clock(ARGV[6])
 if contested then
-  local now = clock(ARGV[6])
   redis.call('ZREMRANGEBYSCORE', KEYS[4], '-inf', now)
   redis.call('ZADD', KEYS[4], now + ${ENDED_REMEMBERED_MS}, slot)
   redis.call('PEXPIRE', KEYS[4], ${ENDED_REMEMBERED_MS})
@@ -167,9 +169,13 @@ local function correct(key, more)
   if amount then redis.call('HSET', key, second, math.max(0, tonumber(amount) + more)) end
 end
 
-correct(KEYS[2], tokens)
 if cancelled then correct(KEYS[3], -1) end
-return 1`;
+if tokens > 0 and not contested and (second + ${1 + WINDOW_S}) * 1000 <= now then
+  take(KEYS[2], tokens, now)
+  return math.floor(now / 1000)
+end
+correct(KEYS[2], tokens)
+return 0`;
 
 // Takes lost slots again even above the limit, because their requests are running. A renewal that arrives late does not take a
 // slot that was released.

@@ -114,10 +114,12 @@ export class RedisAdmissionStore extends WatchedConnections implements Admission
     return admissionOf(await this.#run(SCRIPTS.admit, accountId, ...args), demand);
   }
 
-  async release(accountId: AccountId, release: Release): Promise<void> {
+  async release(accountId: AccountId, release: Release): Promise<number | null> {
     const { slot, atS, tokensMore, isCancelled, isContested } = release;
     const flags = [Number(isCancelled), Number(isContested)];
-    await this.#run(SCRIPTS.release, accountId, slot, atS ?? "", tokensMore, ...flags, this.#testClock());
+    const args = [slot, atS ?? "", tokensMore, ...flags, this.#testClock()];
+    const countedS = await this.#run(SCRIPTS.release, accountId, ...args);
+    return countedS === 0 ? null : countedS;
   }
 
   async renew(slots: readonly HeldSlot[]): Promise<void> {

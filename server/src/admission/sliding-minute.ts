@@ -16,8 +16,12 @@ export class SlidingMinute {
     this.#seconds.set(second, (this.#seconds.get(second) ?? 0) + amount);
   }
 
-  /** Corrects the amount of a second that has not expired. */
-  correct(second: number, more: number): void {
+  /** Corrects the amount of a second. If the second has expired, what was used beyond the amount counts from now. */
+  correct(second: number, more: number, nowMs: number): void {
+    if (leavesAtMs(second) <= nowMs) {
+      if (more > 0) this.add(more, nowMs);
+      return;
+    }
     const amount = this.#seconds.get(second);
     if (amount !== undefined) this.#seconds.set(second, Math.max(0, amount + more));
   }

@@ -46,6 +46,7 @@ function counts(second: number, nowMs: number): boolean {
   return leavesAtMs(second) > nowMs && second * 1_000 <= nowMs + WINDOW_S * 1_000;
 }
 
-function leavesAtMs(second: number): number {
+/** A second expires a minute after its last moment. */
+export function leavesAtMs(second: number): number {
   return (second + 1 + WINDOW_S) * 1_000;
 }

@@ -20,7 +20,7 @@ import {
   WINDOW_S,
 } from "../../../server/src/contract/limits.ts";
 import type { Link } from "../world/wire.ts";
-import { RedisMinute } from "./redis-minute.ts";
+import { leavesAtMs, RedisMinute } from "./redis-minute.ts";
 import type { ReintroducedFaults } from "./reintroduced-faults.ts";
 
 /** Operations of Redis, by which faults name them. */
@@ -127,7 +127,7 @@ export class SimulatedRedis {
     return { kind: "admitted", atS: secondOf(nowMs), epoch, rates: rates() };
   }
 
-  release(accountId: AccountId, release: Release): void {
+  release(accountId: AccountId, release: Release): number | null {
     const { slot, tokensMore, isCancelled, isContested } = release;
     const keys = this.#keysOf(accountId);
     const nowMs = this.#nowMs();
@@ -138,11 +138,16 @@ export class SimulatedRedis {
     // Redis may have forgotten the slot of a request that is not served.
     if (isCancelled) this.onCancelled(accountId, slot);
     const lapsesMs = keys.slots.get(slot);
-    if (lapsesMs === undefined) return;
+    if (lapsesMs === undefined) return null;
     keys.slots.delete(slot);
     const atS = release.atS ?? Math.floor((lapsesMs - SLOT_LEASE_MS) / 1_000);
-    keys.tokens.correct(atS, tokensMore);
     if (isCancelled) keys.requests.correct(atS, -1);
+    if (tokensMore > 0 && !isContested && leavesAtMs(atS) <= nowMs) {
+      keys.tokens.add(tokensMore, secondOf(nowMs));
+      return secondOf(nowMs);
+    }
+    keys.tokens.correct(atS, tokensMore);
+    return null;
   }
 
   /** Takes the slots again where they were lost. One that was given back is not taken by a renewal that comes late. */
