@@ -19,3 +19,12 @@ export function upstreamFailure(thrown: unknown): Failure {
       : "The model's server broke off its answer. Try again, or choose another model.";
   return new Failure("upstream_error", message, { cause: thrown });
 }
+
+/** Whether an upstream caused a failure: otherwise the service or its stores did. */
+export function isUpstreamFault(thrown: unknown): boolean {
+  if (thrown instanceof Failure)
+    return thrown.code === "upstream_error" || thrown.code === "upstream_timeout";
+  return (
+    thrown instanceof RoutesFailed || thrown instanceof UpstreamRefused || thrown instanceof TransportError
+  );
+}

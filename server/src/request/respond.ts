@@ -3,7 +3,7 @@ import { rateHeaders } from "../admission/rate-headers.ts";
 import { type EndReason, requestIdOf } from "../contract/entry.ts";
 import { Failure, toFailure } from "../errors/failure.ts";
 import { RoutesFailed } from "../gateway/gateway.ts";
-import { upstreamFailure } from "../gateway/upstream-failure.ts";
+import { isUpstreamFault, upstreamFailure } from "../gateway/upstream-failure.ts";
 import {
   type EntryFacts,
   factsWithoutUsage,
@@ -97,7 +97,7 @@ async function sendChunks(
   } catch (thrown) {
     if (request.signal.cause === "shutdown") return failedOutcome(stopping(), "shutdown");
     // The caller of a long answer may have lost the right to it.
-    return upstreamOutcome(thrown instanceof RefusedCaller ? thrown.failure : reply.failureOf(thrown));
+    return brokenOff(thrown instanceof RefusedCaller ? thrown.failure : thrown, reply);
   }
 }
 
@@ -116,7 +116,7 @@ async function completionOf(
     facts = await reply.facts();
     return { outcome: sent, facts, last: sent.failure === null ? reply.last() : "" };
   } catch (thrown) {
-    if (sent.failure === null) return { outcome: upstreamOutcome(reply.failureOf(thrown)), facts, last: "" };
+    if (sent.failure === null) return { outcome: brokenOff(thrown, reply), facts, last: "" };
     logFault(request, toFailure(thrown), services);
     return { outcome: sent, facts, last: "" };
   }
@@ -200,9 +200,10 @@ function outcomeOf(
   return { failure, endReason: "refused", facts };
 }
 
-/** The outcome of a stream that the upstream did not complete. */
-function upstreamOutcome(failure: Failure): StreamOutcome {
-  return failedOutcome(failure, upstreamEndReason(failure));
+/** The outcome of a stream that was not completed. Exports have no upstream, and the service may fail beside one. */
+function brokenOff(thrown: unknown, { failureOf }: StreamReply): StreamOutcome {
+  const failure = failureOf(thrown);
+  return failedOutcome(failure, isUpstreamFault(thrown) ? upstreamEndReason(failure) : "refused");
 }
 
 function failedOutcome(failure: Failure, endReason: EndReason): StreamOutcome {
