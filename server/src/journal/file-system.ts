@@ -1,10 +1,12 @@
 import { writeSync } from "node:fs";
 import { type FileHandle, mkdir, open, readdir, readFile, rename, rm, stat } from "node:fs/promises";
-import { join } from "node:path";
+import { dirname, join, resolve } from "node:path";
 import { codeOf, isDiskFull } from "../errors/system-errors.ts";
 
 /** A file that is created and removed at start, to test whether its folder is writable. */
 const TRIAL_NAME = "writable";
+/** Errors of file systems that can't sync a folder, or of folders that the service may use but not read. PostgreSQL ignores the same. */
+const CANNOT_SYNC = new Set(["EISDIR", "EACCES", "EPERM", "EBADF", "EINVAL", "ENOTSUP"]);
 
 /** A journal file that is open for appending. */
 export interface JournalFile {
@@ -20,7 +22,7 @@ export interface JournalFile {
 
 /** The file system as the journal uses it. Tests replace it with one that is full, read-only or broken. */
 export interface JournalFiles {
-  /** Creates a folder and its parents. */
+  /** Creates a folder and its parents. Their names have reached the disk when this resolves. */
   makeFolder(path: string): Promise<void>;
   names(folder: string): Promise<readonly string[]>;
   /** Creates a file. @throws if the path exists. */
@@ -31,8 +33,9 @@ export interface JournalFiles {
   identityAt(path: string): Promise<string | null>;
   /** The content of a file. @throws {NotAFile} */
   read(path: string): Promise<Uint8Array>;
-  /** Replaces a file's content atomically. The content has reached the disk when this resolves. */
+  /** Replaces a file's content atomically. The content and the name have reached the disk when this resolves. */
   replace(path: string, content: Uint8Array): Promise<void>;
+  /** Renames a file within its folder. The name has reached the disk when this resolves. */
   rename(from: string, to: string): Promise<void>;
   /** Removes a file if it exists. */
   remove(path: string): Promise<void>;
@@ -45,17 +48,15 @@ export class NotAFile extends Error {
 
 /** The file system. */
 export const fileSystem: JournalFiles = {
-  makeFolder: async (path) => void (await mkdir(path, { recursive: true, mode: 0o700 })),
+  makeFolder: async (path) => {
+    const first = await mkdir(path, { recursive: true, mode: 0o700 });
+    if (first === undefined) return;
+    for (let made = resolve(path); made.length >= first.length; made = dirname(made))
+      await syncFolder(dirname(made));
+  },
   names: (folder) => readdir(folder),
   create: async (path) => openedFile(await open(path, "ax", 0o600)),
-  syncFolder: async (path) => {
-    const folder = await open(path, "r");
-    try {
-      await folder.sync();
-    } finally {
-      await folder.close();
-    }
-  },
+  syncFolder,
   identityAt: async (path) => {
     try {
       return identityOf(await stat(path, { bigint: true }));
@@ -79,8 +80,12 @@ export const fileSystem: JournalFiles = {
       await file.close();
     }
     await rename(unfinished, path);
+    await syncFolder(dirname(path));
   },
-  rename,
+  rename: async (from, to) => {
+    await rename(from, to);
+    await syncFolder(dirname(to));
+  },
   remove: (path) => rm(path, { force: true }),
 };
 
@@ -94,6 +99,20 @@ export async function requireWritableFolder(folder: string, files: JournalFiles 
     await files.remove(path);
   } catch (error) {
     if (!isDiskFull(error)) throw error;
+  }
+}
+
+/** Resolves when the names of the files in a folder have reached the disk, if its file system can do that. */
+export async function syncFolder(path: string): Promise<void> {
+  try {
+    const folder = await open(path, "r");
+    try {
+      await folder.sync();
+    } finally {
+      await folder.close();
+    }
+  } catch (error) {
+    if (!CANNOT_SYNC.has(codeOf(error) ?? "")) throw error;
   }
 }
 

@@ -142,6 +142,8 @@ export class RejectedLines {
     if (lines.length === 0) {
       await this.#files.remove(path);
       this.#counts.delete(file);
+      // A power loss must not bring back lines that an operator has discarded.
+      await this.#files.syncFolder(this.#folder);
       return;
     }
     await this.#files.replace(path, Buffer.concat(lines.flatMap((bytes) => [bytes, NEWLINE])));

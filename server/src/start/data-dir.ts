@@ -2,7 +2,7 @@ import { mkdir, stat } from "node:fs/promises";
 import { dirname } from "node:path";
 import process from "node:process";
 import { codeOf, fileReasonOf, fileRemedyOf, isDiskFull } from "../errors/system-errors.ts";
-import { requireWritableFolder } from "../journal/file-system.ts";
+import { requireWritableFolder, syncFolder } from "../journal/file-system.ts";
 import { StartupFailure } from "./startup-failure.ts";
 
 /** The reasons of errors that mean something else for a folder that is to be created. */
@@ -49,6 +49,7 @@ async function makeFolder(folder: string): Promise<void> {
     // Another worker may have created it in the meantime.
     if (!(await isFolder(folder))) throw error;
   });
+  await syncFolder(dirname(folder));
 }
 
 async function isFolder(path: string): Promise<boolean> {
