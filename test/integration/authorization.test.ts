@@ -112,6 +112,70 @@ describe("a revoked key", () => {
   });
 });
 
+interface WrongRequest {
+  readonly method: string;
+  readonly path: string;
+  readonly status: number;
+  readonly type?: string;
+  readonly body?: string;
+}
+
+const TEXT = "text/plain";
+
+/** Requests with something wrong beside their key, and how they are answered with a key that works. */
+const WRONG_REQUESTS: readonly WrongRequest[] = [
+  { method: "GET", path: "/v1/chat/completions", status: 405 },
+  { method: "DELETE", path: "/v1/models", status: 405 },
+  { method: "PUT", path: "/v1/keys", status: 405 },
+  { method: "PATCH", path: "/v1/responses/resp_1", status: 405 },
+  { method: "POST", path: "/v1/chat/completions", status: 415, type: TEXT, body: "x" },
+  { method: "POST", path: "/v1/messages", status: 415, type: TEXT, body: "x" },
+  { method: "PUT", path: "/trpc/keys.list", status: 405 },
+  { method: "HEAD", path: "/trpc/keys.list", status: 405 },
+  { method: "POST", path: "/trpc/keys.list", status: 415, type: TEXT, body: "x" },
+  { method: "POST", path: "/trpc/keys.list", status: 413, body: "1".repeat(20_000) },
+  { method: "POST", path: "/trpc/keys.list", status: 400, body: "[".repeat(16_000) },
+];
+
+describe("the refusal of a credential", () => {
+  async function statusWith(credential: string | null, { method, path, type, body }: WrongRequest) {
+    const headers = {
+      "content-type": type ?? "application/json",
+      ...(credential === null ? {} : { authorization: `Bearer ${credential}` }),
+    };
+    const init = body === undefined ? { method, headers } : { method, headers, body };
+    const response = await fetch(service.baseUrl + path, init);
+    await response.arrayBuffer();
+    return response.status;
+  }
+
+  it.each(WRONG_REQUESTS)("comes before what else is wrong: $method $path, $status", async (wrong) => {
+    const owner = await signUpWithKey(service.baseUrl);
+    expect(await statusWith(owner.key, wrong)).toBe(wrong.status);
+    const { token, id } = await owner.trpc.tokens.create.mutate({ name: "revoked" });
+    await owner.trpc.keys.revoke.mutate({ id: owner.id });
+    await owner.trpc.tokens.revoke.mutate({ id });
+    for (const credential of [owner.key, token, `${key.slice(0, -1)}!`, "none"]) {
+      expect(await statusWith(credential, wrong), credential.slice(0, 3)).toBe(401);
+    }
+  });
+
+  it.each(WRONG_REQUESTS.filter(({ path }) => path.startsWith("/v1/")))(
+    "that is missing comes first, too: $method $path",
+    async (wrong) => {
+      expect(await statusWith(null, wrong)).toBe(401);
+    },
+  );
+
+  it("does not come at paths that are not served, and for the methods that a page asks for", async () => {
+    for (const credential of [null, "none", key]) {
+      const status = await statusWith(credential, { method: "POST", path: "/v1/nothing", status: 404 });
+      expect(status).toBe(404);
+    }
+    expect(await statusWith(null, { method: "OPTIONS", path: "/v1/models", status: 405 })).toBe(405);
+  });
+});
+
 describe("a request that is being answered", () => {
   it("is completed when its key is revoked, and the next one is refused", async () => {
     const { trpc, key: revoked, id } = await signUpWithKey(service.baseUrl);

@@ -81,7 +81,11 @@ describe("a service whose operator has allowed pages of some origins", () => {
       [401, ask(service, PAGE, "sk-none")],
       [404, ask(service, PAGE, key, { model: "no/such" })],
       [400, ask(service, PAGE, key, { messages: 1 })],
-      [405, send(service, CHAT, { method: "DELETE", headers: { origin: PAGE } })],
+      [
+        405,
+        send(service, CHAT, { method: "DELETE", headers: { origin: PAGE, authorization: `Bearer ${key}` } }),
+      ],
+      [401, send(service, CHAT, { method: "DELETE", headers: { origin: PAGE } })],
       [404, send(service, "/v1/none", { headers: { origin: PAGE } })],
       [404, send(service, "/chat/completions", { method: "POST", headers: { origin: PAGE } })],
       [200, send(service, "/v1/openapi.json", { headers: { origin: PAGE } })],

@@ -75,8 +75,8 @@ interface Incoming extends SentCredentials {
 
 /** @throws a failure of the whole request. The failures of single calls are part of the answer. */
 async function answer(parts: RpcParts, cookie: SessionCookie, incoming: Incoming): Promise<Response> {
-  const { request, requestId, clientInfo, sessionToken } = incoming;
-  requireRpcForm(request, sessionToken, parts.browserAddress);
+  const { requestId, clientInfo } = incoming;
+  await afterCredential(parts, incoming, async () => requireRpcForm(incoming, parts.browserAddress));
   const { caller, complete } = await authenticatedCall(parts, incoming);
   const setCookies: string[] = [];
   const failures = new CallFailures(parts, requestId);
@@ -199,11 +199,8 @@ async function authenticatedCall(
     const sender = await authenticate();
     if (sender.kind !== "anonymous") maxBytes = maxBodyBytes(parts.router, names);
   }
-  const complete = await withWholeBody(
-    request,
-    maxBytes,
-    parts.bodies.address(networkOf(clientInfo.sourceIp)),
-  );
+  const sender = parts.bodies.address(networkOf(clientInfo.sourceIp));
+  const complete = await afterCredential(parts, incoming, () => withWholeBody(request, maxBytes, sender));
   const caller = await authenticate();
   try {
     await parts.callLimits.count(caller, clientInfo.sourceIp, names.length);
@@ -215,6 +212,23 @@ async function authenticatedCall(
   }
   requireFewCalls(parts.router, names);
   return { caller, complete };
+}
+
+/**
+ * Checks something of a request. If that fails, and the request has a key or token that is refused too, the credential's refusal is thrown: it is the
+ * answer to every request with a revoked key (specification, section 3).
+ */
+async function afterCredential<Checked>(
+  parts: RpcParts,
+  incoming: Incoming,
+  check: () => Promise<Checked>,
+): Promise<Checked> {
+  try {
+    return await check();
+  } catch (thrown) {
+    if (incoming.request.headers.has("authorization")) await callerOf(parts, incoming);
+    throw thrown;
+  }
 }
 
 /** Returns whether the body exceeds the limit for unknown callers, or declares no length. */
@@ -297,7 +311,7 @@ function refusal({ faults }: RpcParts, { requestId }: Incoming, failure: Failure
  * without input from them. A query must not come from such a page with the session's cookie, which browsers send for pages of the same domain:
  * it would count against the user's calls.
  */
-function requireRpcForm(request: Request, sessionToken: string | null, address: BrowserAddress): void {
+function requireRpcForm({ request, sessionToken }: Incoming, address: BrowserAddress): void {
   const isQuery = request.method === "GET";
   if (!isQuery && request.method !== "POST") {
     throw new Failure("method_not_allowed", "Use GET or POST here.", { headers: { allow: "GET, POST" } });

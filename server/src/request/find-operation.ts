@@ -1,6 +1,6 @@
 import { recordedEndpoint } from "../contract/recorded-text.ts";
 import { Failure } from "../errors/failure.ts";
-import type { Operation, PathParameters } from "../operations/operation.ts";
+import type { AuthMode, Operation, PathParameters } from "../operations/operation.ts";
 import type { Exchange } from "./exchange.ts";
 import { hasVersion, hintFor, isUnserved, notFoundHint, withVersion } from "./not-found-hints.ts";
 import type { RequestContext } from "./request-context.ts";
@@ -65,7 +65,12 @@ interface Found {
 
 /** The result for a request whose method and path no operation serves. */
 interface Unserved {
-  readonly operation: { readonly kind: "unserved"; readonly failure: Failure };
+  readonly operation: {
+    readonly kind: "unserved";
+    readonly failure: Failure;
+    /** What the operations of the path authenticate with, so that a refused credential is reported before the method; `null`: it is not checked. */
+    readonly auth: AuthMode | null;
+  };
   readonly parameters: PathParameters;
 }
 
@@ -75,21 +80,28 @@ interface Unserved {
  */
 export function findOperation(request: RequestContext, operations: OperationTable): Found | Unserved {
   const { method, path } = request.exchange;
-  const allowed: string[] = [];
+  const others: Operation[] = [];
   for (const found of operations.at(path)) {
-    const methods = methodsOf(found.operation);
-    if (methods.includes(method)) {
+    if (methodsOf(found.operation).includes(method)) {
       request.endpoint = `${method} ${found.operation.path}`;
       return found;
     }
-    allowed.push(...methods);
+    others.push(found.operation);
   }
   const served = withoutLastSlash(path);
   const servedAt = (other: string) => operations.at(other).next().value?.operation.path ?? null;
-  const isUnknown = allowed.length === 0 || isUnserved(method, served);
-  const failure = isUnknown ? notFoundHint(served, servedAt) : methodNotAllowed(allowed);
+  const isUnknown = others.length === 0 || isUnserved(method, served);
+  const failure = isUnknown ? notFoundHint(served, servedAt) : methodNotAllowed(others.flatMap(methodsOf));
+  // OPTIONS asks for the methods, and browsers send it without a credential.
+  const auth = isUnknown || method === "OPTIONS" ? null : credentialOf(others);
   request.endpoint = recordedEndpoint(method, path);
-  return { operation: { kind: "unserved", failure }, parameters: NO_PARAMETERS };
+  return { operation: { kind: "unserved", failure, auth }, parameters: NO_PARAMETERS };
+}
+
+/** The credential that one of these operations takes; `null` if they are public, or take a session, which is that of a page. */
+function credentialOf(operations: readonly Operation[]): AuthMode | null {
+  const modes = operations.map((operation) => (operation.kind === "public" ? null : operation.auth));
+  return (["key-or-management-token", "key"] as const).find((mode) => modes.includes(mode)) ?? null;
 }
 
 function sectionOf(path: string): string | null {

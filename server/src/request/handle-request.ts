@@ -51,6 +51,13 @@ async function replyTo(request: RequestContext, services: Services): Promise<Rep
     return await runManagement(request, operation, parameters, services); // 401 and other 4xx
   }
   services.recorder.requireCapacity(); // 503
+  if (operation.kind === "unserved" && operation.auth !== null) {
+    const { auth, failure } = operation;
+    const identity = await authenticate(request, { auth }, services); // 401, 503
+    requireCapacityForAccount(request, services); // 503
+    await authorize(request, identity, services); // 401, 403, 503
+    throw failure; // 405
+  }
   if (operation.kind === "public" || operation.kind === "unserved") {
     request.caller = await callerOfSentKey(request, services); // 503
     requireCapacityForAccount(request, services); // 503
