@@ -72,6 +72,27 @@ describe("a name with characters that fonts do not show", () => {
   });
 });
 
+describe("a name with spaces of other kinds, or several in a row", () => {
+  it.each([
+    ["two spaces", "spaced  out"],
+    ["a no-break space", "spaced\u00a0out"],
+    ["an em space", "spaced\u2003out"],
+    ["a narrow no-break space and a space", "spaced\u202f out"],
+    ["an ideographic space", "\u3000spaced\u3000out\u3000"],
+  ])(
+    "has one ordinary space instead, so that two names that look the same are the same: %s",
+    async (_, name) => {
+      const { trpc } = await signUp(service.baseUrl);
+      expect((await trpc.keys.create.mutate({ name })).name).toBe("spaced out");
+      expect(await refusalOf(trpc.keys.create.mutate({ name: "spaced out" }))).toMatchObject({
+        code: "conflict",
+      });
+      expect((await trpc.keys.list.query({ search: name })).keys).toHaveLength(1);
+      expect((await trpc.tokens.create.mutate({ name })).name).toBe("spaced out");
+    },
+  );
+});
+
 describe("the name of an account", () => {
   it("may have the joiners that its script needs, and no others", async () => {
     const { trpc } = visit(service.baseUrl);

@@ -37,13 +37,17 @@ export const singleLine = (max: number) =>
 export const searchText = (max: number) =>
   normalized(max).trim().max(max, tooLong(max)).regex(RECORDABLE, RECORDABLE_ERROR);
 
-/** Two texts that look the same must not differ by how their letters are put together. The text may still have more than `max` characters. */
+/**
+ * Two texts that look the same must not differ by how their letters are put together, or by their spaces: pages show several as one, and all kinds alike.
+ * The text may still have more than `max` characters.
+ */
 function normalized(max: number) {
   // To normalize combining characters takes the square of their number.
   return z
     .string()
     .max(MAX_PARTS * max, tooLong(max))
-    .normalize();
+    .normalize()
+    .overwrite((text) => text.replace(/\p{Zs}+/gu, " "));
 }
 
 function tooLong(max: number) {
