@@ -58,6 +58,8 @@ export interface ChatForm {
   readonly thoughts: SentThoughts;
   /** Whether instructions stay as they are. Otherwise there is one message of them at most, at the beginning. */
   readonly keepsSystems: boolean;
+  /** Whether the request says how long answers are to be. Otherwise the model decides. */
+  readonly keepsVerbosity: boolean;
 }
 /** The text of a missing thought, for servers that refuse a message without one. Moonshot's server treats an empty text as missing. */
 const NO_THOUGHT = " ";
@@ -69,7 +71,7 @@ const NO_THOUGHT = " ";
  */
 export function chatBodyOf(
   call: ConversationCall,
-  { asksUsage, keepsCallIds, thoughts, keepsSystems }: ChatForm,
+  { asksUsage, keepsCallIds, thoughts, keepsSystems, keepsVerbosity }: ChatForm,
 ): WrittenConversation {
   const { conversation, upstream, upstreamModel, stream, maxTokens } = call;
   requireSupported(conversation, ["modalities", "imageConfig"]);
@@ -82,6 +84,7 @@ export function chatBodyOf(
   const turns = keepsSystems ? conversation.turns : withOneSystem(conversation.turns);
   const hasTools = conversation.tools.length > 0;
   const limit = limitOf(upstream, conversation.maxTokens ?? maxTokens);
+  const verbosity = conversation.verbosity === "medium" ? null : conversation.verbosity;
   // One literal: spreading others into it took as long as the rest of the translation. JSON leaves out what is undefined.
   const body: JsonObject = {
     model: upstreamModel,
@@ -103,14 +106,15 @@ export function chatBodyOf(
     parallel_tool_calls: hasTools ? given(conversation.parallelToolCalls) : undefined,
     response_format: formatOf(conversation.format),
     reasoning_effort: given(effortOf(conversation)),
-    verbosity: conversation.verbosity === "medium" ? undefined : given(conversation.verbosity),
+    verbosity: keepsVerbosity ? given(verbosity) : undefined,
     service_tier: isOpenAi ? given(conversation.serviceTier) : undefined,
     safety_identifier: safetyIdentifierOf(upstream, conversation.user),
     prompt_cache_key: isOpenAi ? cacheKeyOf(upstream, conversation) : undefined,
     prompt_cache_retention: isOpenAi ? given(conversation.promptCacheRetention) : undefined,
     prompt_cache_options: isOpenAi ? given(conversation.promptCacheOptions) : undefined,
   };
-  return { body, ignored: ignoredIn(conversation, isOpenAi) };
+  const lost = keepsVerbosity || verbosity === null ? [] : [nameOf(conversation, "verbosity")];
+  return { body, ignored: [...ignoredIn(conversation, isOpenAi), ...lost] };
 }
 
 function effortOf({ reasoning }: Conversation): Effort | null {

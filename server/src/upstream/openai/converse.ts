@@ -22,6 +22,8 @@ const NOT_FIRST = /system message must be (?:at the beginning|(?:the )?first)/i;
  * Words by which other servers, such as Mistral's, refuse instructions only after certain messages. The client decides which messages they follow.
  */
 const ABOUT_SYSTEM = /system message must be|unexpected role\W+system/i;
+/** Words by which servers refuse the length of answers that Codex asks for: most models of other providers have no such field. */
+const ABOUT_VERBOSITY = /\bverbosity\b/i;
 
 /** A change of a request's form, made once when an upstream refuses the request with the words. */
 interface FormChange {
@@ -57,6 +59,7 @@ export function converserOf(
 ): (call: ConversationCall) => Promise<ConversationAnswer> {
   const withoutThoughts = new RefusedForms(WITHOUT_THOUGHT, monotonicMs);
   const laterSystems = new RefusedForms(NOT_FIRST, monotonicMs);
+  const verbosity = new RefusedForms(ABOUT_VERBOSITY, monotonicMs);
   const changes: readonly FormChange[] = [
     { words: usage.words, change: { asksUsage: false }, memory: usage },
     { words: callIds.words, change: { keepsCallIds: false }, memory: callIds },
@@ -65,6 +68,7 @@ export function converserOf(
     { words: WITH_THOUGHT, change: { thoughts: "none" }, memory: null },
     { words: NOT_FIRST, change: { keepsSystems: false }, memory: laterSystems },
     { words: ABOUT_SYSTEM, change: { keepsSystems: false }, memory: null },
+    { words: ABOUT_VERBOSITY, change: { keepsVerbosity: false }, memory: verbosity },
   ];
   return async (call) => {
     let form: ChatForm = {
@@ -72,6 +76,7 @@ export function converserOf(
       keepsCallIds: callIds.isUsual(call),
       thoughts: !withThoughts.isUsual(call) ? "none" : withoutThoughts.isUsual(call) ? "known" : "all",
       keepsSystems: laterSystems.isUsual(call),
+      keepsVerbosity: verbosity.isUsual(call),
     };
     let left = changes;
     // Only the forms are kept, because their texts would stay in memory until the answer comes.
