@@ -2,6 +2,7 @@ import type { Conversation, Tool, ToolChoice } from "../../conversation/conversa
 import type { JsonObject } from "../../json/json.ts";
 import { given } from "../write-conversation.ts";
 import type { CacheBreakpoints } from "./cache-breakpoints.ts";
+import { inputSchema } from "./input-schema.ts";
 import type { ModelTraits } from "./models.ts";
 import type { Thinking } from "./thinking.ts";
 
@@ -43,7 +44,7 @@ export function answerToolFields(name: string, schema: JsonObject, options: Tool
   const answerTool = {
     name,
     description: "Respond with a JSON object.",
-    input_schema: schema,
+    input_schema: inputSchema(schema),
     eager_input_streaming: options.stream || undefined,
   };
   return {
@@ -69,18 +70,12 @@ function toolOf(
   return {
     name,
     description: given(description),
-    input_schema: schemaOf(parameters),
+    input_schema: parameters === null ? { type: "object", properties: {} } : inputSchema(parameters),
     ...breakpoints.of(cache),
     // Otherwise a stream is silent until the whole input of a call was checked.
     eager_input_streaming: stream || undefined,
     strict: traits.hasOutputSchemas ? given(strict) : undefined,
   };
-}
-
-/** Anthropic refuses a schema without a type, as some MCP servers have it for tools without parameters. */
-function schemaOf(parameters: JsonObject | null): JsonObject {
-  if (parameters === null) return { type: "object", properties: {} };
-  return parameters.type === undefined ? { type: "object", ...parameters } : parameters;
 }
 
 function toolChoiceOf(
