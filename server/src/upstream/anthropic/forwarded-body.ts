@@ -6,12 +6,14 @@ import type { ForwardCall } from "../dialect.ts";
 import { hashOf, plainIdentifier } from "../identifiers.ts";
 import { isInstructions, withAddedTools, withUsersInstructions } from "./late-instructions.ts";
 import { isAnthropicModel } from "./models.ts";
+import { withReferencesAsTexts } from "./tool-references.ts";
 
 /** The optional parts of a request that some upstreams refuse. By default all are `true`. */
 export interface ForwardedForm {
   readonly keepsUser: boolean;
   readonly keepsThoughts: boolean;
   readonly keepsInstructions: boolean;
+  readonly keepsReferences: boolean;
 }
 
 /**
@@ -22,11 +24,11 @@ export interface ForwardedForm {
  *
  * @param form `keepsUser`: whether the id of the user stays as the client sent it. Otherwise it is plain. `keepsThoughts`: whether the upstream gets
  *   the thoughts that may be its own. Otherwise it gets none. `keepsInstructions`: whether instructions within the conversation are messages of
- *   their own. Otherwise they are the user's.
+ *   their own. Otherwise they are the user's. `keepsReferences`: whether results refer to tools as the client sent them. Otherwise they are texts.
  */
 export function forwardedBody(
   { request: { body }, upstream, upstreamModel }: ForwardCall,
-  { keepsUser, keepsThoughts, keepsInstructions }: ForwardedForm,
+  { keepsUser, keepsThoughts, keepsInstructions, keepsReferences }: ForwardedForm,
 ): string {
   const { messages } = body.value;
   const isOwnModel = isAnthropicModel(upstreamModel, upstream);
@@ -39,12 +41,13 @@ export function forwardedBody(
     ...(keepsUser ? {} : { metadata: withPlainUser(body.value.metadata) }),
     ...(keepsThoughts || !needsThoughts(body.value) ? {} : { thinking: undefined }),
   };
-  if ((!hasChanged && keepsInstructions) || !Array.isArray(messages)) return body.textWith(changes);
+  const isKept = !hasChanged && keepsInstructions && keepsReferences;
+  if (isKept || !Array.isArray(messages)) return body.textWith(changes);
   // The inputs of calls keep their numbers.
   const exact = mayHaveLongNumber(body.text) ? parseExact(body.text)?.messages : messages;
-  const kept = (Array.isArray(exact) ? exact : messages).flatMap((message: Json) =>
-    withoutThoughts(isOwnModel ? withOwnIds(message) : message, isForeign),
-  );
+  const kept = (Array.isArray(exact) ? exact : messages)
+    .map((message: Json) => (keepsReferences ? message : withReferencesAsTexts(message)))
+    .flatMap((message: Json) => withoutThoughts(isOwnModel ? withOwnIds(message) : message, isForeign));
   if (keepsInstructions) return exactJson(body.textWith({ ...changes, messages: kept }));
   const tools = withAddedTools(body.exact("tools"), kept);
   return exactJson(body.textWith({ ...changes, tools, messages: withUsersInstructions(kept) }));

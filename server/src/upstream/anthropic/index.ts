@@ -33,6 +33,7 @@ import { hasLateInstructions } from "./late-instructions.ts";
 import { streamedMessage } from "./messages-stream.ts";
 import { isAnthropicModel } from "./models.ts";
 import { LATE_INSTRUCTIONS } from "./prompt.ts";
+import { ABOUT_REFERENCES, hasToolReferences } from "./tool-references.ts";
 import { readMessagesUsage } from "./usage.ts";
 
 /** Anthropic's Messages API. */
@@ -77,17 +78,19 @@ interface DialectState {
   readonly transport: Transport;
   readonly users: RefusedForms;
   readonly lateInstructions: RefusedForms;
+  readonly references: RefusedForms;
 }
 
 /**
- * Requests of the Messages API go through as they are, except for the model's name, for an id of the user that another provider's server
- * refuses, for thoughts that the upstream refuses to read, and for instructions within the conversation that it refuses. All others are translated.
+ * Requests of the Messages API go through as they are, except for the model's name, for an id of the user and references to tools that another
+ * provider's server refuses, for thoughts that the upstream refuses to read, and for instructions within the conversation that it refuses. All others are translated.
  */
 function anthropicDialect(transport: Transport, monotonicMs: () => number): Dialect {
   const state: DialectState = {
     transport,
     users: new RefusedForms(ABOUT_USER, monotonicMs),
     lateInstructions: new RefusedForms(ABOUT_LATE, monotonicMs),
+    references: new RefusedForms(ABOUT_REFERENCES, monotonicMs),
   };
   return {
     own: { wire: "messages", forward: (call) => forward(state, call) },
@@ -99,24 +102,33 @@ function anthropicDialect(transport: Transport, monotonicMs: () => number): Dial
 }
 
 /**
- * Forwards a request of the Messages API. It is sent again without thoughts, with a plain id of the user, or with all instructions as the user's, if
- * the upstream refuses these.
+ * Forwards a request of the Messages API. It is sent again without thoughts, with a plain id of the user, with texts in place of references to tools,
+ * or with all instructions as the user's, if the upstream refuses these.
  */
 async function forward(
-  { transport, users, lateInstructions }: DialectState,
+  { transport, users, lateInstructions, references }: DialectState,
   call: ForwardCall,
 ): Promise<WireAnswer | ConversationAnswer> {
   const { query = "", headers, stream, body } = call.request;
   const refused = (status: number, text: string) => refusedForward(status, text, call);
   const post = (form: ForwardedForm) =>
     postMessage(transport, call, { query, headers, body: forwardedBody(call, form), refused });
-  const send = (keepsUser: boolean, keepsInstructions: boolean) =>
+  const sendWithThoughts = (form: Omit<ForwardedForm, "keepsThoughts">) =>
     askWithThoughts(UNREADABLE, {
-      send: (keepsThoughts) => post({ keepsUser, keepsThoughts, keepsInstructions }),
+      send: (keepsThoughts) => post({ ...form, keepsThoughts }),
       hasThoughts: () => hasForwardedThoughts(call),
     });
+  const send = (keepsUser: boolean, keepsInstructions: boolean) => {
+    const form = { keepsUser, keepsInstructions };
+    if (!hasReferences) return sendWithThoughts({ ...form, keepsReferences: true });
+    return references.ask(call, {
+      send: (keepsReferences) => sendWithThoughts({ ...form, keepsReferences }),
+      clientText: () => forwardedBody(call, { ...form, keepsThoughts: true, keepsReferences: false }),
+    });
+  };
   const { metadata } = body.value;
   const isOwnModel = isAnthropicModel(call.upstreamModel, call.upstream);
+  const hasReferences = !isOwnModel && hasToolReferences(body.value);
   const sendWithUser = (keepsInstructions: boolean) =>
     isOwnModel
       ? send(true, keepsInstructions)
