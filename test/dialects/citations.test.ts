@@ -67,3 +67,59 @@ describe("the pages that an answer refers to", () => {
     expect(content).toEqual([{ type: "text", text: "Rome." }]);
   });
 });
+
+describe("the pages beside an answer, as Perplexity and xAI have them", () => {
+  const rome = { title: "Rome", url: "https://example.com/rome", date: null, snippet: "…" };
+  const milan = { title: "Milan", url: "https://example.com/milan" };
+  const said = "Rome[1] and 𝄞 Milan[2][1], x[7].";
+  const place = ({ title, url }: { title: string; url: string }, start: number, end: number) => ({
+    type: "url_citation",
+    url,
+    title,
+    start_index: start,
+    end_index: end,
+  });
+  const EXPECTED = [place(rome, 4, 7), place(milan, 20, 23), place(rome, 23, 26)];
+
+  async function streamed(...chunks: object[]) {
+    vendor.streams(events(...chunks));
+    const sent = eventsOf(await streamText(respond(completions, "m", { input: "hi", stream: true })));
+    const done = sent.find(({ type }) => type === "response.content_part.done");
+    const added = sent.filter(({ type }) => type === "response.output_text.annotation.added");
+    expect(added.map(({ annotation }) => annotation)).toEqual(done?.part.annotations);
+    return done?.part;
+  }
+
+  it("are annotations of a response, at the places that name their numbers", async () => {
+    vendor.answers(200, { ...choice("message", { content: said }), search_results: [rome, milan] });
+    const [item] = (await whole(respond(completions, "m", { input: "hi" }))).output;
+    expect(item.content).toMatchObject([{ text: said, annotations: EXPECTED }]);
+  });
+
+  it("are annotations of a streamed response, also where a number comes in two pieces", async () => {
+    for (const pieces of [
+      [said],
+      [...said].map((one) => one),
+      ["Rome[", "1] and 𝄞 Milan[2", "][1], x[7]", "."],
+    ]) {
+      const deltas = pieces.map((content) => choice("delta", { content }, null));
+      const last = { ...choice("delta", {}), search_results: [rome, milan] };
+      expect(await streamed(...deltas, last)).toMatchObject({ text: said, annotations: EXPECTED });
+    }
+  });
+
+  it("have no titles in the older form, no place if the text names none, and count once", async () => {
+    const citations = [rome.url, 5, milan.url];
+    const first = { ...choice("delta", { content: "Rome." }, null), citations };
+    const bare = [place({ ...rome, title: "" }, 0, 0), place({ ...milan, title: "" }, 0, 0)];
+    expect((await streamed(first, { ...choice("delta", {}), citations })).annotations).toEqual(bare);
+    const annotated = choice("delta", { annotations: [NESTED] });
+    expect((await streamed(first, { ...annotated, citations })).annotations).toEqual([FLAT]);
+  });
+
+  it("are limited, and do not fail an answer with many references", async () => {
+    const last = { ...choice("delta", {}), search_results: [rome] };
+    const { annotations } = await streamed(choice("delta", { content: "[1]".repeat(20_000) }, null), last);
+    expect(annotations).toHaveLength(1_000);
+  });
+});

@@ -1,9 +1,14 @@
-import type { AnswerEvent, AnswerPiece, FinishReason, TokenLogprob } from "../conversation/answer.ts";
+import type {
+  AnswerEvent,
+  AnswerPiece,
+  Citation,
+  FinishReason,
+  TokenLogprob,
+} from "../conversation/answer.ts";
 import type { Signature } from "../conversation/conversation.ts";
 import { isJsonObject, type Json } from "../json/json.ts";
 import type { Usage } from "../tokens/token-estimate.ts";
 import { answerText, eventDataOf, parseable } from "./answer-body.ts";
-import { citationsIn } from "./citations.ts";
 import type { ConversationAnswer } from "./dialect.ts";
 import { jsonText, malformedResponse } from "./refusal.ts";
 import { TransportError, type TransportResponse } from "./transport.ts";
@@ -103,9 +108,9 @@ export abstract class AnswerReader {
   }
 
   /** The pages that the text refers to. */
-  protected foundCitations(annotations: Json | undefined): void {
+  protected foundCitations(citations: readonly Citation[]): void {
     if (this.answerTool !== null) return;
-    for (const citation of citationsIn(annotations)) this.found({ kind: "citation", ...citation });
+    for (const citation of citations) this.found({ kind: "citation", ...citation });
   }
 
   protected foundThought(text: string): void {

@@ -5,9 +5,7 @@ export const ABOUT_REFERENCES = /\btool_reference\b/i;
 
 /** Whether results of a conversation refer to tools that the client has found. */
 export function hasToolReferences({ messages }: JsonObject): boolean {
-  return blocksIn(messages).some(
-    (message) => withReferencesAsTexts(message) !== message,
-  );
+  return blocksIn(messages).some((message) => withReferencesAsTexts(message) !== message);
 }
 
 /** A message in which results name the tools that the client has found in texts. The same message if there are none. */
@@ -16,7 +14,8 @@ export function withReferencesAsTexts(message: Json): Json {
 }
 
 function asText(block: Json): Json {
-  if (!isJsonObject(block) || block.type !== "tool_reference" || typeof block.tool_name !== "string") return block;
+  if (!isJsonObject(block) || block.type !== "tool_reference" || typeof block.tool_name !== "string")
+    return block;
   const { type: _, tool_name: name, ...others } = block;
   return { type: "text", text: `Found tool: ${name}`, ...others };
 }

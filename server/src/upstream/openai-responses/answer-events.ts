@@ -3,6 +3,7 @@ import type { Signature } from "../../conversation/conversation.ts";
 import { parseExact } from "../../json/exact-numbers.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../json/json.ts";
 import type { Usage } from "../../tokens/token-estimate.ts";
+import { citationsIn } from "../citations.ts";
 import { logprobsIn } from "../logprobs.ts";
 import { readResponsesUsage, readResponsesUsageSoFar } from "../openai/usage.ts";
 import { AnswerReader, callIdOf, callInputText, callNameOf, incompleteAnswer } from "../read-answer.ts";
@@ -77,7 +78,7 @@ export class ResponseReader extends AnswerReader {
         this.#text(delta, event.logprobs, index);
         break;
       case "response.output_text.annotation.added":
-        this.foundCitations([event.annotation ?? null]);
+        this.foundCitations(citationsIn([event.annotation ?? null]));
         break;
       case "response.refusal.delta":
         this.#piece("refusal", delta, index);
@@ -184,7 +185,7 @@ export class ResponseReader extends AnswerReader {
     for (const part of Array.isArray(content) ? content : []) {
       if (!isJsonObject(part)) continue;
       this.#text(part.text, part.logprobs, index);
-      this.foundCitations(part.annotations);
+      this.foundCitations(citationsIn(part.annotations));
       this.#piece("refusal", part.refusal, index);
     }
   }

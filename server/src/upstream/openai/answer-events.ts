@@ -5,6 +5,7 @@ import { parseExact } from "../../json/exact-numbers.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../json/json.ts";
 import { ObjectEnd } from "../../json/object-end.ts";
 import type { Usage } from "../../tokens/token-estimate.ts";
+import { citationsIn } from "../citations.ts";
 import { logprobsIn } from "../logprobs.ts";
 import { AnswerReader, callIdOf, callInputText, callNameOf, incompleteAnswer } from "../read-answer.ts";
 import { jsonText, malformedResponse, refusalOf } from "../refusal.ts";
@@ -12,6 +13,7 @@ import { OPENAI_SIGNATURE, type Thinker, type ThoughtMember, thoughtSignature } 
 import { hasError, hasFailedChoice, refusedCompletion } from "./failed-completion.ts";
 import { finishOf, finishReasonOf, isFailure, isFiltered } from "./finish-reason.ts";
 import { ReasoningDetails } from "./reasoning-details.ts";
+import { SearchedPages } from "./searched-pages.ts";
 import { readUsage, readUsageSoFar, usageIn } from "./usage.ts";
 
 const DONE = "[DONE]";
@@ -43,6 +45,9 @@ export class CompletionReader extends AnswerReader {
   /** What the upstream calls thoughts; `null`: they are parts of the content, as Mistral's, which it does not need back. */
   #member: ThoughtMember | null = "reasoning_content";
   readonly #details = new ReasoningDetails();
+  readonly #pages = new SearchedPages();
+  /** Whether the message itself refers to pages, which are those beside it. */
+  #hasAnnotations = false;
   readonly #thinker: Thinker;
 
   /** `thinker`: who alone gets the thoughts back. */
@@ -66,6 +71,7 @@ export class CompletionReader extends AnswerReader {
       throw malformedResponse().reporting(this.#usageSoFar);
     }
     const { message } = choice;
+    this.#pages.addPages(completion);
     if (isJsonObject(message)) this.#details.addWhole(message.reasoning_details);
     // A provider's filter may have left nothing.
     else if (!isFiltered(finishReasonOf(choice))) throw malformedResponse();
@@ -86,6 +92,7 @@ export class CompletionReader extends AnswerReader {
     this.#usage = readUsage(usage) ?? this.#usage;
     this.#usageSoFar = readUsageSoFar(usage) ?? this.#usageSoFar;
     if (hasError(chunk)) throw refusedCompletion(chunk, data);
+    this.#pages.addPages(chunk);
     const [choice] = Array.isArray(chunk.choices) ? chunk.choices : [];
     if (!isJsonObject(choice)) return;
     this.#hasChoice = true;
@@ -107,6 +114,7 @@ export class CompletionReader extends AnswerReader {
     const isCut = last !== undefined && !last.inputEnd.isFound && new CallInputs().isCutOff(last.input);
     const reason = finishOf(this.#reason, { areMade: last !== undefined, isCut });
     this.#endThought();
+    if (!this.#hasAnnotations) this.foundCitations(this.#pages.citations);
     // The input of the last call of an answer that was cut off may be incomplete.
     const ended = reason === "length" || reason === "filter" ? this.#all.slice(0, -1) : this.#all;
     for (const call of ended) {
@@ -141,9 +149,12 @@ export class CompletionReader extends AnswerReader {
       this.#endThought();
       // They are of all texts together.
       this.foundText(text, probabilities);
+      this.#pages.addText(text);
       probabilities = undefined;
     }
-    this.foundCitations(delta.annotations);
+    const annotations = citationsIn(delta.annotations);
+    this.#hasAnnotations ||= annotations.length > 0;
+    this.foundCitations(annotations);
     if (typeof delta.refusal === "string" && delta.refusal !== "") {
       this.#endThought();
       this.found({ kind: "refusal", text: delta.refusal });
