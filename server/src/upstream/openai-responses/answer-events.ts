@@ -1,7 +1,7 @@
 import type { FinishReason } from "../../conversation/answer.ts";
 import type { Signature } from "../../conversation/conversation.ts";
 import { parseExact } from "../../json/exact-numbers.ts";
-import { isJsonObject, type Json, type JsonObject } from "../../json/json.ts";
+import { isJsonObject, type Json, type JsonObject, objectsIn } from "../../json/json.ts";
 import type { Usage } from "../../tokens/token-estimate.ts";
 import { citationsIn } from "../citations.ts";
 import { logprobsIn } from "../logprobs.ts";
@@ -18,11 +18,16 @@ export const ENDED = new Set<Json | undefined>(["completed", "incomplete", undef
 const SUMMARY_PIECE = "response.reasoning_summary_text.delta";
 const THOUGHT_PIECE = "response.reasoning_text.delta";
 
+/** Numbers from here downward stand for the positions of calls that only the last event has. The stream's own are above. */
+const LATE = -1_000_000;
+
 /** Reads a response, item by item. */
 export class ResponseReader extends AnswerReader {
   readonly failure = new HeldFailure();
   /** The numbers of calls, by the position of their item. */
   readonly #calls = new Map<number, number>();
+  /** The positions of calls, by the ids that the provider gives them. */
+  readonly #callPositions = new Map<string, number>();
   /** The positions of items that have had a piece. */
   readonly #begun = new Set<number>();
   /** The positions of items by their ids, for events that have only an id. Below 0: no event has had the position yet, and this number stands for it. */
@@ -136,21 +141,31 @@ export class ResponseReader extends AnswerReader {
       case "function_call": {
         const call = this.#calls.get(index) ?? this.#beginCall(item, index);
         const input = isWhole ? callInputText(item.arguments) : "";
+        this.#begun.add(index);
         if (input !== "") this.found({ kind: "call-input", call, text: input });
         if (item.status !== "incomplete") this.found({ kind: "call-end", call, signature: null });
       }
     }
   }
 
-  /** @param response The whole response. Some servers send its items only at the end. */
+  /** @param response The whole response. Some servers send its items, or the inputs of its calls, only at the end. */
   #finish({ status, incomplete_details: details, usage, output }: JsonObject): void {
     const isStreamed = this.#begun.size > 0 || this.#calls.size > 0 || this.#hasEnded;
     const items = !isStreamed && Array.isArray(output) ? output : [];
     for (const [index, item] of items.entries()) if (isJsonObject(item)) this.#endItem(item, index);
+    if (isStreamed) for (const item of objectsIn(output)) this.#endLateCall(item);
     const cause = isJsonObject(details) ? details.reason : null;
     const cutOff: FinishReason = cause === "content_filter" ? "filter" : "length";
     const complete: FinishReason = this.#calls.size > 0 && !this.#hasRefused ? "calls" : "stop";
     this.finish(status === "incomplete" ? cutOff : complete, null, readResponsesUsage(usage));
+  }
+
+  /** Reads a call of a streamed response of which no piece has come: a tool must not run without its parameters. */
+  #endLateCall(item: JsonObject): void {
+    const { type, call_id: id } = item;
+    if (type !== "function_call" || typeof id !== "string") return;
+    const index = this.#callPositions.get(id) ?? LATE - this.#calls.size;
+    if (!this.#begun.has(index)) this.#endItem(item, index);
   }
 
   #text(text: Json | undefined, logprobs: Json | undefined, index: number): void {
@@ -194,6 +209,7 @@ export class ResponseReader extends AnswerReader {
   #beginCall({ call_id: id, name }: JsonObject, index: number): number {
     const call = this.#calls.size;
     this.#calls.set(index, call);
+    if (typeof id === "string") this.#callPositions.set(id, index);
     this.found({ kind: "call", call, id: callIdOf(id), name: callNameOf(name) });
     return call;
   }
