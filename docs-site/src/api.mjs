@@ -38,11 +38,11 @@ function operationsOf({ paths, security }) {
   );
 }
 
-/** Schemas that refer to a component are replaced by it. */
+/** Schemas and headers that refer to a component are replaced by it. */
 function resolverOf({ components }) {
-  return (schema) => {
-    const name = schema.$ref?.replace("#/components/schemas/", "");
-    return name === undefined ? schema : components.schemas[name];
+  return (described) => {
+    const [kind, name] = described.$ref?.replace("#/components/", "").split("/") ?? [];
+    return name === undefined ? described : components[kind][name];
   };
 }
 
@@ -163,9 +163,10 @@ function answersHtml(responses, resolve) {
 }
 
 function headersHtml(headers, resolve) {
-  const items = Object.entries(headers).map(([name, { description, schema = {} }]) =>
-    fieldHtml({ name, field: schema, description }, { resolve }),
-  );
+  const items = Object.entries(headers).map(([name, header]) => {
+    const { description, schema } = resolve(header);
+    return fieldHtml({ name, field: schema, description }, { resolve });
+  });
   if (items.length === 0) return "";
   return `<details><summary>Headers</summary><ul class="fields">${items.join("\n")}</ul></details>`;
 }

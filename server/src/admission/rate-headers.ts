@@ -1,14 +1,13 @@
 import type { Rate, Rates } from "../contract/limits.ts";
-
-type Headers = Readonly<Record<string, string>>;
+import type { ResponseHeaders } from "../errors/response-headers.ts";
 
 /** `x-ratelimit-*` as OpenAI sends them: resets are durations (`1s`, `6m0s`, `20ms`), not times. A limit that is not set has none. */
-export function rateHeaders({ requests, tokens }: Rates): readonly Headers[] {
+export function rateHeaders({ requests, tokens }: Rates): readonly ResponseHeaders[] {
   return [ofRequests(requests), ofTokens(tokens)];
 }
 
 // Literals: V8 has to describe an object whose names are put together for each answer.
-function ofRequests(rate: Rate | null): Headers {
+function ofRequests(rate: Rate | null): ResponseHeaders {
   if (rate === null) return {};
   return {
     "x-ratelimit-limit-requests": String(rate.limit),
@@ -17,7 +16,7 @@ function ofRequests(rate: Rate | null): Headers {
   };
 }
 
-function ofTokens(rate: Rate | null): Headers {
+function ofTokens(rate: Rate | null): ResponseHeaders {
   if (rate === null) return {};
   return {
     "x-ratelimit-limit-tokens": String(rate.limit),

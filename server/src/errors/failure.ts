@@ -1,5 +1,6 @@
 import { ERROR_CODES, type ErrorCode, type ErrorEnvelope } from "../../../sdk/src/contract/error-codes.ts";
 import { withoutSecrets } from "../secrets/redact.ts";
+import type { ResponseHeaders } from "./response-headers.ts";
 
 export type { ErrorCode, ErrorEnvelope };
 
@@ -9,8 +10,8 @@ export interface FailureDetails {
   readonly param?: string;
   /** How long the caller should wait before it tries again. Becomes `retry-after` and `retry-after-ms`. */
   readonly retryAfterMs?: number;
-  /** Further response headers, in lower case. */
-  readonly headers?: Readonly<Record<string, string>>;
+  /** Further response headers. */
+  readonly headers?: ResponseHeaders;
   /** The reason for operators' logs. Never sent to a client. */
   readonly cause?: unknown;
 }
@@ -25,7 +26,7 @@ export class Failure extends Error {
   readonly code: ErrorCode;
   readonly param: string | null;
   readonly retryAfterMs: number | null;
-  readonly headers: Readonly<Record<string, string>>;
+  readonly headers: ResponseHeaders;
 
   constructor(code: ErrorCode, message: string, details: FailureDetails = {}) {
     // A flood consists of refusals, and a stack trace costs more than the refusal. The cause of a fault has its own stack.
@@ -116,8 +117,8 @@ export function envelopeOf(failure: Failure): ErrorEnvelope {
 }
 
 /** The response headers that belong to a failure, by its code. */
-export function headersOf(failure: Failure): Record<string, string> {
-  const headers: Record<string, string> = { ...failure.headers };
+export function headersOf(failure: Failure): ResponseHeaders {
+  const headers: { -readonly [Name in keyof ResponseHeaders]: string } = { ...failure.headers };
   if (failure.status === 401) headers["www-authenticate"] = "Bearer";
   if (failure.code === "credit_balance_exhausted") headers["x-should-retry"] = "false";
   if (failure.retryAfterMs !== null) {

@@ -1,12 +1,14 @@
 import { type ServerResponse, STATUS_CODES } from "node:http";
 import { SECOND_MS } from "../../../sdk/src/contract/time-units.ts";
-import type { ResponseHeaders } from "../operations/operation.ts";
 
 /** A longer body is not copied behind its head. */
 const MAX_BODY_LENGTH = 64 * 1024;
 /** Characters that no value of a header may contain, or that take more than one byte. */
 const NOT_PLAIN = /[^\x20-\x7e]/;
 const SENT = "sent";
+
+/** The values of headers by their names. */
+type HeaderValues = Readonly<Record<string, string>>;
 
 /** A property of Node's response that is not public: its head, as text. */
 type WithHead = ServerResponse & { _header: string | null };
@@ -34,7 +36,7 @@ export class AnswerHeads {
   sendWhole(
     response: ServerResponse,
     status: number,
-    headers: readonly ResponseHeaders[],
+    headers: readonly HeaderValues[],
     body: string,
   ): boolean {
     if (!isOrdinary(response) || body.length > MAX_BODY_LENGTH || Buffer.byteLength(body) !== body.length)
@@ -45,7 +47,7 @@ export class AnswerHeads {
   }
 
   /** An answer of plain ASCII, values and body, on a connection that stays open: the text that {@link sendWhole} sends. */
-  wholeAnswer(status: number, headers: readonly ResponseHeaders[], body: string): string {
+  wholeAnswer(status: number, headers: readonly HeaderValues[], body: string): string {
     return `${this.#head(status, headers, `content-length: ${body.length}\r\n`)}\r\n${body}`;
   }
 
@@ -53,7 +55,7 @@ export class AnswerHeads {
    * Gives a stream the head that Node would write. It is sent with the first chunk. Returns `false`, and has done nothing, for the connections,
    * versions and values with which {@link sendWhole} does nothing. Then {@link ServerResponse.writeHead} knows what to do.
    */
-  beginStream(response: ServerResponse, status: number, headers: readonly ResponseHeaders[]): boolean {
+  beginStream(response: ServerResponse, status: number, headers: readonly HeaderValues[]): boolean {
     if (!isOrdinary(response) || !arePlain(headers)) return false;
     const head = `${this.#head(status, headers, "")}Transfer-Encoding: chunked\r\n\r\n`;
     if (!begin(response, status, head)) return false;
@@ -62,7 +64,7 @@ export class AnswerHeads {
   }
 
   /** A head but for its last line. `length`: the line with the length of the body, if it is known. Node writes it before the date. */
-  #head(status: number, headers: readonly ResponseHeaders[], length: string): string {
+  #head(status: number, headers: readonly HeaderValues[], length: string): string {
     // Node writes this word for a status without a name, such as 529.
     let head = `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? "unknown"}\r\n`;
     for (const group of headers) {
@@ -85,7 +87,7 @@ function isOrdinary({ req, shouldKeepAlive }: ServerResponse): boolean {
 }
 
 /** Whether no value of the headers needs more than one byte a character, or must not be sent. */
-function arePlain(headers: readonly ResponseHeaders[]): boolean {
+function arePlain(headers: readonly HeaderValues[]): boolean {
   for (const group of headers) {
     for (const name in group) if (NOT_PLAIN.test(group[name] ?? "")) return false;
   }

@@ -1,7 +1,7 @@
 import type { Server } from "node:http";
 import type { Server as SecureServer } from "node:https";
 import { declaredBytesOf } from "../admission/incoming-body.ts";
-import type { ResponseHeaders } from "../operations/operation.ts";
+import type { ResponseHeaders } from "../errors/response-headers.ts";
 import type { RefusableExchange } from "../request/exchange.ts";
 import type { RequestHandler } from "../request/request-handler.ts";
 import { answerOn, type ClientSocket } from "./client-connections.ts";

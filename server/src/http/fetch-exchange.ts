@@ -1,6 +1,6 @@
 import { setImmediate } from "node:timers/promises";
 import type { IncomingBody } from "../admission/incoming-body.ts";
-import type { ResponseHeaders } from "../operations/operation.ts";
+import type { ResponseHeaders } from "../errors/response-headers.ts";
 import type { BodySink, Exchange } from "../request/exchange.ts";
 import type { BodyReader, UnreadBodies } from "./unread-bodies.ts";
 

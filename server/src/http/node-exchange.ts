@@ -3,7 +3,7 @@ import type { Socket } from "node:net";
 import { TLSSocket } from "node:tls";
 import { declaredBytesOf, type IncomingBody } from "../admission/incoming-body.ts";
 import type { Failure } from "../errors/failure.ts";
-import type { ResponseHeaders } from "../operations/operation.ts";
+import type { ResponseHeaders } from "../errors/response-headers.ts";
 import { type BodySink, type Exchange, READER_TIMEOUT_MS } from "../request/exchange.ts";
 import { type AnswerHeads, forgetHead } from "./answer-head.ts";
 import { countsForAccount } from "./client-connections.ts";

@@ -137,7 +137,7 @@ class CallFailures {
   /** Adds the failure of a call, and logs it if the service is at fault. */
   note(failure: Failure, procedure: string | undefined, signal: AbortSignal): void {
     this.firstCode ??= failure.code;
-    for (const [name, value] of Object.entries(headersOf(failure))) this.headers.set(name, value);
+    for (const [name, value] of Object.entries<string>(headersOf(failure))) this.headers.set(name, value);
     // A read whose client has gone is given up, which is no fault.
     const isLeft = failure.status === 503 && signal.aborted;
     if (failure.status >= 500 && !isLeft)

@@ -1,4 +1,4 @@
-import { json, RATE_HEADERS, ref, type Schema } from "./openapi-parts.ts";
+import { json, ref, type Schema } from "./openapi-parts.ts";
 
 const text: Schema = { type: "string" };
 const count: Schema = { type: "integer" };
@@ -134,5 +134,5 @@ export function modelAnswer(
   { isStreamable }: { readonly isStreamable: boolean },
 ): Schema {
   const events = isStreamable ? { "text/event-stream": { schema: text } } : {};
-  return { description, headers: RATE_HEADERS, content: { ...json(ref(name)), ...events } };
+  return { description, content: { ...json(ref(name)), ...events } };
 }

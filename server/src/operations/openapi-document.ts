@@ -2,6 +2,7 @@ import { AUDIT_FIELD_LIST, type AuditFieldKind } from "../../../sdk/src/contract
 import { END_REASONS, USAGE_SOURCES } from "../../../sdk/src/contract/audit-enums.ts";
 import { ERROR_CODES } from "../../../sdk/src/contract/error-codes.ts";
 import { MESSAGES_ERROR_TYPES } from "../errors/messages-error.ts";
+import { headerComponents, withHeaders } from "./described-headers.ts";
 import { PRICE_FIELDS } from "./models.ts";
 import { MODEL_ANSWERS } from "./openapi-answers.ts";
 import { object, type Schema } from "./openapi-parts.ts";
@@ -159,9 +160,11 @@ export function openApiDocument(
     ExportedAction: EXPORTED_ACTION,
     ...MODEL_ANSWERS,
   };
-  for (const { method, path, openapi } of operations) {
+  for (const operation of operations) {
+    const { method, path, openapi } = operation;
     if (openapi === null) continue;
-    const { schemas: own, ...description } = openapi();
+    const { schemas: own, responses, ...rest } = openapi();
+    const description = { ...rest, responses: withHeaders(operation, responses) };
     Object.assign(schemas, own);
     const tags = [TAGS[path.split("/")[2] ?? ""]?.name ?? "Other"];
     paths[path] = { ...paths[path], [method.toLowerCase()]: { tags, ...description } };
@@ -189,6 +192,7 @@ export function openApiDocument(
         },
         managementToken: { type: "http", scheme: "bearer", description: "A management token, `mt-…`" },
       },
+      headers: headerComponents(),
       schemas,
     },
   };

@@ -5,6 +5,9 @@ import { OVERLOADED_STATUS } from "../errors/messages-error.ts";
 /** A JSON Schema, or another object of an OpenAPI document. */
 export type Schema = Readonly<Record<string, unknown>>;
 
+/** Answers by their HTTP status. */
+export type Answers = Readonly<Record<number, Schema>>;
+
 /** What the OpenAPI document says of an operation, beside its method and path. */
 export interface OperationDescription {
   readonly operationId: string;
@@ -12,8 +15,8 @@ export interface OperationDescription {
   readonly security?: readonly Schema[];
   readonly parameters?: readonly Schema[];
   readonly requestBody?: Schema;
-  /** By HTTP status. */
-  readonly responses: Readonly<Record<number, unknown>>;
+  /** Without their headers. */
+  readonly responses: Answers;
   /** Schemas that the description refers to, by their names. Operations that use the same name mean the same schema. */
   readonly schemas?: Readonly<Record<string, Schema>>;
 }
@@ -71,15 +74,6 @@ export const MESSAGES_VERSION = {
   description: "The version of Anthropic's API, passed on to upstreams of Anthropic's",
   schema: { type: "string" },
 };
-
-export const RATE_HEADERS: Schema = Object.fromEntries(
-  ["limit", "remaining", "reset"].flatMap((what) =>
-    ["requests", "tokens"].map((of) => [
-      `x-ratelimit-${what}-${of}`,
-      { schema: { type: what === "reset" ? "string" : "integer" } },
-    ]),
-  ),
-);
 
 /** The JSON Schema of an input. Alternatives that JSON can't express, such as a `Date` beside text, are left out. */
 export function schemaOf(schema: z.ZodType): Schema {
@@ -153,24 +147,24 @@ export function page(items: Schema): Schema {
 }
 
 /** One answer for each status, with the codes that it may have. */
-export function errors(codes: readonly ErrorCode[]): Schema {
+export function errors(codes: readonly ErrorCode[]): Answers {
   return errorsBy(codes, (code) => ERROR_CODES[code].status, "Error");
 }
 
 /** As {@link errors}, in the format of the Messages API. */
-export function messagesErrors(codes: readonly ErrorCode[]): Schema {
+export function messagesErrors(codes: readonly ErrorCode[]): Answers {
   const statusOf = (code: ErrorCode) =>
     code === "server_is_overloaded" ? OVERLOADED_STATUS : ERROR_CODES[code].status;
   return errorsBy(codes, statusOf, "MessagesError");
 }
 
 /** The errors of operations that answer in the format of the client: OpenAI's or Anthropic's. */
-export function errorsOfBoth(codes: readonly ErrorCode[]): Schema {
+export function errorsOfBoth(codes: readonly ErrorCode[]): Answers {
   const ours = errors(codes);
   const theirs = messagesErrors(codes);
   const content = json({ anyOf: [ref("Error"), ref("MessagesError")] });
   const both = Object.entries(ours).flatMap(([status, answer]) =>
-    status in theirs ? [[status, { ...(answer as Schema), content }]] : [],
+    status in theirs ? [[status, { ...answer, content }]] : [],
   );
   return { ...theirs, ...ours, ...Object.fromEntries(both) };
 }
@@ -179,7 +173,7 @@ function errorsBy(
   codes: readonly ErrorCode[],
   statusOf: (code: ErrorCode) => number,
   schema: string,
-): Schema {
+): Answers {
   const byStatus = new Map<number, ErrorCode[]>();
   for (const code of codes) {
     const status = statusOf(code);

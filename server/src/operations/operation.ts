@@ -7,6 +7,7 @@ import type { ControlEvents } from "../conversation/wire.ts";
 import type { PaidCall } from "../credits/request-cost.ts";
 import type { Failure } from "../errors/failure.ts";
 import type { CausedSignal, RequestSignal } from "../errors/request-signal.ts";
+import type { ResponseHeaders } from "../errors/response-headers.ts";
 import type { JsonBody } from "../json/json-body.ts";
 import { NO_USAGE, type Usage } from "../tokens/token-estimate.ts";
 import type { AnswerMemory } from "../upstream/answer-memory.ts";
@@ -203,8 +204,6 @@ export function factsWithoutUsage(model: string | null, upstream: string | null 
 export const NO_FACTS: EntryFacts = factsWithoutUsage(null);
 /** The facts of an answer for which no model was asked: it costs nothing, and does not count against the limit on tokens. */
 export const FREE_FACTS: EntryFacts = { ...NO_FACTS, usage: NO_USAGE, countedTokens: 0 };
-
-export type ResponseHeaders = Readonly<Record<string, string>>;
 
 /** An operation's answer. Its entry is recorded before its last byte is sent. */
 export type Reply = WholeReply | StreamReply;

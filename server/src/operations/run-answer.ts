@@ -3,6 +3,7 @@ import { HEARTBEAT } from "../conversation/control-events.ts";
 import type { ControlEvents, WireRequest } from "../conversation/wire.ts";
 import { type CostBasis, chargeFor, paidTokens } from "../credits/request-cost.ts";
 import { resultWithin } from "../errors/deadline.ts";
+import type { ResponseHeaders } from "../errors/response-headers.ts";
 import { type Gateway, type Routed, RoutesFailed } from "../gateway/gateway.ts";
 import { upstreamFailure } from "../gateway/upstream-failure.ts";
 import type { JsonObject } from "../json/json.ts";
@@ -24,7 +25,6 @@ import {
   JSON_HEADERS,
   type ModelCall,
   type Reply,
-  type ResponseHeaders,
   type StreamReply,
   type WholeReply,
 } from "./operation.ts";

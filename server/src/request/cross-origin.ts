@@ -1,5 +1,5 @@
 import type { IncomingBody } from "../admission/incoming-body.ts";
-import type { ResponseHeaders } from "../operations/operation.ts";
+import type { ResponseHeaders } from "../errors/response-headers.ts";
 import type { BodySink, Exchange, RefusableExchange } from "./exchange.ts";
 import { requestIdHeaders } from "./messages-client.ts";
 

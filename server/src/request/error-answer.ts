@@ -1,7 +1,8 @@
 import { envelopeOf, type Failure, headersOf } from "../errors/failure.ts";
 import { googleErrorOf } from "../errors/google-error.ts";
 import { messagesErrorOf, messagesStatusOf } from "../errors/messages-error.ts";
-import { JSON_HEADERS, type ResponseHeaders } from "../operations/operation.ts";
+import type { ResponseHeaders } from "../errors/response-headers.ts";
+import { JSON_HEADERS } from "../operations/operation.ts";
 import type { RequestHead } from "./exchange.ts";
 import { isMessagesClient } from "./messages-client.ts";
 import { GOOGLE_METHOD, OLLAMA_PATH } from "./not-found-hints.ts";

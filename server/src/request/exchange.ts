@@ -1,5 +1,5 @@
 import type { IncomingBody } from "../admission/incoming-body.ts";
-import type { ResponseHeaders } from "../operations/operation.ts";
+import type { ResponseHeaders } from "../errors/response-headers.ts";
 
 /**
  * One request and its answer, as the request lifecycle sees them: implemented on `node:http` and on web-standard

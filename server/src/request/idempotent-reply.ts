@@ -3,6 +3,7 @@ import type { KeptAnswer } from "../contract/kept-answer.ts";
 import { HEARTBEAT } from "../conversation/control-events.ts";
 import type { ControlEvents } from "../conversation/wire.ts";
 import { Failure, toFailure } from "../errors/failure.ts";
+import type { ResponseHeaders } from "../errors/response-headers.ts";
 import { idempotentRequest, MAX_ANSWER_CHARACTERS } from "../idempotency/idempotency.ts";
 import {
   type EntryFacts,
@@ -12,7 +13,6 @@ import {
   type ModelOperation,
   type ModelUse,
   type Reply,
-  type ResponseHeaders,
   type StreamReply,
 } from "../operations/operation.ts";
 import type { RequestContext } from "./request-context.ts";

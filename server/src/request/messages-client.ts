@@ -1,4 +1,4 @@
-import type { ResponseHeaders } from "../operations/operation.ts";
+import type { ResponseHeaders } from "../errors/response-headers.ts";
 import type { RequestHead } from "./exchange.ts";
 
 /**

@@ -2,6 +2,7 @@ import { RefusedCaller } from "../access/access.ts";
 import { rateHeaders } from "../admission/rate-headers.ts";
 import { type EndReason, requestIdOf } from "../contract/entry.ts";
 import { Failure, toFailure } from "../errors/failure.ts";
+import type { ResponseHeaders } from "../errors/response-headers.ts";
 import { RoutesFailed } from "../gateway/gateway.ts";
 import { isUpstreamFault, upstreamFailure } from "../gateway/upstream-failure.ts";
 import {
@@ -9,7 +10,6 @@ import {
   factsWithoutUsage,
   JSON_HEADERS,
   type Reply,
-  type ResponseHeaders,
   type StreamReply,
   type WholeReply,
 } from "../operations/operation.ts";

@@ -1,5 +1,5 @@
 import { LAST_CHUNK } from "../../../server/src/conversation/control-events.ts";
-import type { ResponseHeaders } from "../../../server/src/operations/operation.ts";
+import type { ResponseHeaders } from "../../../server/src/errors/response-headers.ts";
 import type { BodySink, Exchange } from "../../../server/src/request/exchange.ts";
 import type { Outcome, Wish } from "./facts.ts";
 import { MODEL } from "./upstream.ts";

@@ -1,5 +1,5 @@
 import type { ErrorCode } from "../../../../sdk/src/contract/error-codes.ts";
-import { errors, KEY_ERRORS, type Schema } from "../../operations/openapi-parts.ts";
+import { type Answers, errors, KEY_ERRORS } from "../../operations/openapi-parts.ts";
 import type { ManagementCall, ManagementOperation } from "../../operations/operation.ts";
 import type { CallLimits } from "../call-limits.ts";
 import { type CallerParts, callerOfToken, type RpcCaller } from "../caller.ts";
@@ -60,7 +60,7 @@ const BODY_ERRORS: readonly ErrorCode[] = [
 ];
 
 /** The failures of a REST operation in the OpenAPI document. @param own error codes beside those of every operation. */
-export function restErrors(method: ManagementOperation["method"], own: readonly ErrorCode[]): Schema {
+export function restErrors(method: ManagementOperation["method"], own: readonly ErrorCode[]): Answers {
   return errors([
     ...KEY_ERRORS,
     "invalid_management_token",
