@@ -18,6 +18,28 @@ export function commentOf(symbol, path, parent) {
   return text;
 }
 
+/**
+ * The comments of the fields of entries and models, by the names of the OpenAPI document's schemas. Each field of such a schema needs one.
+ */
+export function fieldComments() {
+  const declared = (path, name) => checker.getDeclaredTypeOfSymbol(exportOf(path, name));
+  return {
+    AuditEntry: commentsOfMembers(AUDIT_FIELDS, "AuditEntry"),
+    Model: commentsOfMembers(declared("sdk/src/contract/models.ts", "Model"), "Model"),
+    ModelPricing: commentsOfMembers(declared("sdk/src/contract/models.ts", "ModelPricing"), "ModelPricing"),
+  };
+}
+
+function commentsOfMembers(type, path) {
+  const comments = checker.getPropertiesOfType(type).map((symbol) => {
+    const text = writtenComment(symbol).replaceAll(/\s*\n\s*/g, " ");
+    if (text === "") missing.add(`${path}.${symbol.name}`);
+    return [symbol.name, text];
+  });
+  // What an SDK adds to an answer is not sent.
+  return Object.fromEntries(comments.filter(([name]) => !name.startsWith("_")));
+}
+
 /** The full names of all procedures and fields whose comments were looked for and not found. */
 export function missingComments() {
   return [...missing];

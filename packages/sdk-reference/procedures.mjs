@@ -1,8 +1,8 @@
 // Writes what follows from the type of the server's router: the SDK's table of procedures, and the JSON Schemas of the answers that
-// the OpenAPI document has. Fails if a procedure or a field has no comment. With --check, compares instead of writing.
+// the OpenAPI document has. Also writes the comments of types of the SDK that the document has as descriptions. Fails if a procedure or a field has no comment. With --check, compares instead of writing.
 import { spawnSync } from "node:child_process";
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
-import { missingComments } from "./comments.mjs";
+import { fieldComments, missingComments } from "./comments.mjs";
 import { printed, recordOf } from "./declarations.mjs";
 import { member, restProcedures, root, routerType } from "./router-type.mjs";
 import { schemasOf } from "./schemas.mjs";
@@ -40,6 +40,12 @@ export const ANSWER_SCHEMAS = ${JSON.stringify(answers)} as const;
 
 /** The JSON Schemas of what several of them contain, by the names to which they refer. */
 export const SHARED_SCHEMAS = ${JSON.stringify(shared)} as const;
+`,
+  "server/src/operations/field-descriptions.ts": `${GENERATED}
+/** What the fields of entries and models mean: the comments of the SDK's types, by the names of schemas and fields. */
+export const FIELD_DESCRIPTIONS: Readonly<
+  Record<"AuditEntry" | "Model" | "ModelPricing", Readonly<Record<string, string>>>
+> = ${JSON.stringify(fieldComments())};
 `,
 };
 

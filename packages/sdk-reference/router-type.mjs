@@ -5,11 +5,15 @@ import ts from "typescript";
 export const root = fileURLToPath(new URL("../..", import.meta.url));
 const ROUTER = "server/src/management/router.ts";
 const REST = "server/src/management/rest/rest-operations.ts";
+const CONTRACT = ["sdk/src/contract/audit.ts", "sdk/src/contract/models.ts"];
 
 const { config } = ts.readConfigFile(`${root}server/tsconfig.json`, ts.sys.readFile);
 const { options } = ts.parseJsonConfigFileContent(config, ts.sys, `${root}server`);
 // The order of a union does not depend on what else the program has.
-const program = ts.createProgram([root + ROUTER, root + REST], { ...options, stableTypeOrdering: true });
+const program = ts.createProgram(
+  [ROUTER, REST, ...CONTRACT].map((path) => root + path),
+  { ...options, stableTypeOrdering: true },
+);
 export const checker = program.getTypeChecker();
 
 export function routerType() {

@@ -180,6 +180,21 @@ describe("the OpenAPI document", () => {
     for (const entry of data) expect(Object.keys(entry)).toEqual(expect.arrayContaining(required));
   });
 
+  it.each(["AuditEntry", "ExportedAuditEntry", "Model", "Error"])(
+    "says of each field of %s what it means, and what null means",
+    (name) => {
+      const { properties } = document.components.schemas[name];
+      const fields = Object.entries<{ type?: string | string[]; description?: string }>(
+        properties.error?.properties ?? properties,
+      );
+      expect(fields.length).toBeGreaterThan(3);
+      for (const [field, { type = [], description }] of fields) {
+        expect(description, field).toMatch(/\w/);
+        if (type.includes("null")) expect(description, field).toContain("`null`");
+      }
+    },
+  );
+
   it.each([
     ["/v1/audit/export", "?from=2026-01-01&proof=true"],
     ["/v1/account/actions/export", ""],

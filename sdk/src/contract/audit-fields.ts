@@ -13,15 +13,15 @@
 export const AUDIT_FIELDS = {
   /** The id of the entry, a UUIDv7: entries sort by it in the order of their requests. */
   id: { kind: "id" },
-  /** The id that the client received in `x-request-id`. */
+  /** The id of the request, which the client received in `x-request-id`: `req_` and 32 hexadecimal digits. */
   request_id: { kind: "id", isDerived: true },
-  /** When the request arrived. In JSON it is an RFC 3339 time in UTC. */
+  /** When the request arrived. In JSON it is an RFC 3339 time in UTC, with milliseconds. */
   timestamp: { kind: "time", column: "at" },
   /** Last 4 characters of the key string. */
   key_id: { kind: "text" },
   /** The present name of the key; empty if the database was restored from a backup that is older than the key. */
   key_name: { kind: "text", isDerived: true },
-  /** Method and path, such as `POST /v1/chat/completions`. */
+  /** Method and path of the operation, such as `POST /v1/chat/completions`. */
   endpoint: { kind: "text" },
   /** The catalog's id of the model, or the requested name when the catalog has no such model; `null`: none was named. */
   model: { kind: "text", nullable: true },
@@ -29,9 +29,13 @@ export const AUDIT_FIELDS = {
   upstream: { kind: "text", nullable: true },
   /** The HTTP status of the answer; 499 when the client disconnected before the answer. */
   status: { kind: "integer" },
-  /** The code of the error that the request ended with; `null`: none. */
+  /** The code of the error that the request ended with, such as `rate_limit_exceeded`; `null`: none. */
   error_code: { kind: "error_code", nullable: true },
-  /** How the request ended. */
+  /**
+   * How the request ended. `stop`: the answer was sent completely; `refused`: the service or the upstream refused the request;
+   * `client_gone`: the client disconnected; `upstream_error`: the upstream failed; `timeout`: it did not answer in time; `shutdown`: the
+   * service stopped; `node_lost`: the process died, so that the outcome is unknown.
+   */
   end_reason: { kind: "end_reason" },
   /** Where the token counts come from: `upstream` reported them, `estimated` by the service, or `none`. */
   usage_source: { kind: "usage_source" },
@@ -43,13 +47,13 @@ export const AUDIT_FIELDS = {
   cached_tokens: { kind: "count", nullable: true },
   /** Prompt and completion tokens together; `null`: unknown. */
   token_count: { kind: "count", nullable: true, isDerived: true },
-  /** The cost in whole nano-USD, by the catalog's prices. */
+  /** The cost in whole nano-USD (1 USD is 1,000,000,000 nano-USD), by the catalog's prices; 0: nothing was charged. */
   cost_nano_usd: { kind: "money" },
   /** Milliseconds from the arrival of the request to the end of the answer. */
   latency_ms: { kind: "integer" },
   /** Milliseconds from the arrival of the request to the first token; `null`: there was none. */
   time_to_first_token_ms: { kind: "integer", nullable: true },
-  /** The address of the client; `null` when a trusted proxy sent one that can't be parsed. */
+  /** The IPv4 or IPv6 address of the client; `null` when a trusted proxy sent one that can't be parsed. */
   source_ip: { kind: "address", nullable: true },
   /** The error code that IP rules in report mode would have refused the request with; `null`: they would not. */
   would_refuse: { kind: "error_code", nullable: true },

@@ -23,7 +23,7 @@ export interface Model {
     /** What an answer may contain. */
     readonly output: readonly string[];
   };
-  /** The prices; `null`: the model is free. */
+  /** The prices in USD, as exact decimal strings; `null`: the model is free. */
   readonly pricing: ModelPricing | null;
   /** The `x-request-id` of the answer. Not enumerable. Only on a model that was retrieved by id. */
   readonly _request_id?: string | null;

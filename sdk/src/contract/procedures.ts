@@ -807,9 +807,9 @@ export interface Procedures {
         readonly entries: readonly {
           /** The present name of the key; empty if the database was restored from a backup that is older than the key. */
           readonly keyName: string;
-          /** The id that the client received in `x-request-id`. */
+          /** The id of the request, which the client received in `x-request-id`: `req_` and 32 hexadecimal digits. */
           readonly requestId: string;
-          /** When the request arrived. In JSON it is an RFC 3339 time in UTC. */
+          /** When the request arrived. In JSON it is an RFC 3339 time in UTC, with milliseconds. */
           readonly timestamp: Date;
           /** Prompt and completion tokens together; `null`: unknown. */
           readonly tokenCount: number | null;
@@ -826,9 +826,13 @@ export interface Procedures {
           readonly cachedTokens: number | null;
           /** The tokens of the answer; `null`: unknown. */
           readonly completionTokens: number | null;
-          /** The cost in whole nano-USD, by the catalog's prices. */
+          /** The cost in whole nano-USD (1 USD is 1,000,000,000 nano-USD), by the catalog's prices; 0: nothing was charged. */
           readonly costNanoUsd: bigint;
-          /** How the request ended. */
+          /**
+           * How the request ended. `stop`: the answer was sent completely; `refused`: the service or the upstream refused the request;
+           * `client_gone`: the client disconnected; `upstream_error`: the upstream failed; `timeout`: it did not answer in time; `shutdown`: the
+           * service stopped; `node_lost`: the process died, so that the outcome is unknown.
+           */
           readonly endReason:
             | "client_gone"
             | "node_lost"
@@ -837,9 +841,9 @@ export interface Procedures {
             | "stop"
             | "timeout"
             | "upstream_error";
-          /** Method and path, such as `POST /v1/chat/completions`. */
+          /** Method and path of the operation, such as `POST /v1/chat/completions`. */
           readonly endpoint: string;
-          /** The code of the error that the request ended with; `null`: none. */
+          /** The code of the error that the request ended with, such as `rate_limit_exceeded`; `null`: none. */
           readonly errorCode:
             | "account_suspended"
             | "conflict"
@@ -887,7 +891,7 @@ export interface Procedures {
           readonly promptTokens: number | null;
           /** The part of the completion's tokens that are of reasoning; `null`: unknown. */
           readonly reasoningTokens: number | null;
-          /** The address of the client; `null` when a trusted proxy sent one that can't be parsed. */
+          /** The IPv4 or IPv6 address of the client; `null` when a trusted proxy sent one that can't be parsed. */
           readonly sourceIp: string | null;
           /** The HTTP status of the answer; 499 when the client disconnected before the answer. */
           readonly status: number;
@@ -946,9 +950,9 @@ export interface Procedures {
       {
         /** The present name of the key; empty if the database was restored from a backup that is older than the key. */
         readonly keyName: string;
-        /** The id that the client received in `x-request-id`. */
+        /** The id of the request, which the client received in `x-request-id`: `req_` and 32 hexadecimal digits. */
         readonly requestId: string;
-        /** When the request arrived. In JSON it is an RFC 3339 time in UTC. */
+        /** When the request arrived. In JSON it is an RFC 3339 time in UTC, with milliseconds. */
         readonly timestamp: Date;
         /** Prompt and completion tokens together; `null`: unknown. */
         readonly tokenCount: number | null;
@@ -965,9 +969,13 @@ export interface Procedures {
         readonly cachedTokens: number | null;
         /** The tokens of the answer; `null`: unknown. */
         readonly completionTokens: number | null;
-        /** The cost in whole nano-USD, by the catalog's prices. */
+        /** The cost in whole nano-USD (1 USD is 1,000,000,000 nano-USD), by the catalog's prices; 0: nothing was charged. */
         readonly costNanoUsd: bigint;
-        /** How the request ended. */
+        /**
+         * How the request ended. `stop`: the answer was sent completely; `refused`: the service or the upstream refused the request;
+         * `client_gone`: the client disconnected; `upstream_error`: the upstream failed; `timeout`: it did not answer in time; `shutdown`: the
+         * service stopped; `node_lost`: the process died, so that the outcome is unknown.
+         */
         readonly endReason:
           | "client_gone"
           | "node_lost"
@@ -976,9 +984,9 @@ export interface Procedures {
           | "stop"
           | "timeout"
           | "upstream_error";
-        /** Method and path, such as `POST /v1/chat/completions`. */
+        /** Method and path of the operation, such as `POST /v1/chat/completions`. */
         readonly endpoint: string;
-        /** The code of the error that the request ended with; `null`: none. */
+        /** The code of the error that the request ended with, such as `rate_limit_exceeded`; `null`: none. */
         readonly errorCode:
           | "account_suspended"
           | "conflict"
@@ -1026,7 +1034,7 @@ export interface Procedures {
         readonly promptTokens: number | null;
         /** The part of the completion's tokens that are of reasoning; `null`: unknown. */
         readonly reasoningTokens: number | null;
-        /** The address of the client; `null` when a trusted proxy sent one that can't be parsed. */
+        /** The IPv4 or IPv6 address of the client; `null` when a trusted proxy sent one that can't be parsed. */
         readonly sourceIp: string | null;
         /** The HTTP status of the answer; 499 when the client disconnected before the answer. */
         readonly status: number;
@@ -1193,9 +1201,9 @@ export interface Procedures {
           readonly entries: readonly {
             /** The present name of the key; empty if the database was restored from a backup that is older than the key. */
             readonly keyName: string;
-            /** The id that the client received in `x-request-id`. */
+            /** The id of the request, which the client received in `x-request-id`: `req_` and 32 hexadecimal digits. */
             readonly requestId: string;
-            /** When the request arrived. In JSON it is an RFC 3339 time in UTC. */
+            /** When the request arrived. In JSON it is an RFC 3339 time in UTC, with milliseconds. */
             readonly timestamp: Date;
             /** Prompt and completion tokens together; `null`: unknown. */
             readonly tokenCount: number | null;
@@ -1212,9 +1220,13 @@ export interface Procedures {
             readonly cachedTokens: number | null;
             /** The tokens of the answer; `null`: unknown. */
             readonly completionTokens: number | null;
-            /** The cost in whole nano-USD, by the catalog's prices. */
+            /** The cost in whole nano-USD (1 USD is 1,000,000,000 nano-USD), by the catalog's prices; 0: nothing was charged. */
             readonly costNanoUsd: bigint;
-            /** How the request ended. */
+            /**
+             * How the request ended. `stop`: the answer was sent completely; `refused`: the service or the upstream refused the request;
+             * `client_gone`: the client disconnected; `upstream_error`: the upstream failed; `timeout`: it did not answer in time; `shutdown`: the
+             * service stopped; `node_lost`: the process died, so that the outcome is unknown.
+             */
             readonly endReason:
               | "client_gone"
               | "node_lost"
@@ -1223,9 +1235,9 @@ export interface Procedures {
               | "stop"
               | "timeout"
               | "upstream_error";
-            /** Method and path, such as `POST /v1/chat/completions`. */
+            /** Method and path of the operation, such as `POST /v1/chat/completions`. */
             readonly endpoint: string;
-            /** The code of the error that the request ended with; `null`: none. */
+            /** The code of the error that the request ended with, such as `rate_limit_exceeded`; `null`: none. */
             readonly errorCode:
               | "account_suspended"
               | "conflict"
@@ -1273,7 +1285,7 @@ export interface Procedures {
             readonly promptTokens: number | null;
             /** The part of the completion's tokens that are of reasoning; `null`: unknown. */
             readonly reasoningTokens: number | null;
-            /** The address of the client; `null` when a trusted proxy sent one that can't be parsed. */
+            /** The IPv4 or IPv6 address of the client; `null` when a trusted proxy sent one that can't be parsed. */
             readonly sourceIp: string | null;
             /** The HTTP status of the answer; 499 when the client disconnected before the answer. */
             readonly status: number;
@@ -1964,9 +1976,9 @@ export interface Procedures {
           readonly entries: readonly {
             /** The present name of the key; empty if the database was restored from a backup that is older than the key. */
             readonly keyName: string;
-            /** The id that the client received in `x-request-id`. */
+            /** The id of the request, which the client received in `x-request-id`: `req_` and 32 hexadecimal digits. */
             readonly requestId: string;
-            /** When the request arrived. In JSON it is an RFC 3339 time in UTC. */
+            /** When the request arrived. In JSON it is an RFC 3339 time in UTC, with milliseconds. */
             readonly timestamp: Date;
             /** Prompt and completion tokens together; `null`: unknown. */
             readonly tokenCount: number | null;
@@ -1983,9 +1995,13 @@ export interface Procedures {
             readonly cachedTokens: number | null;
             /** The tokens of the answer; `null`: unknown. */
             readonly completionTokens: number | null;
-            /** The cost in whole nano-USD, by the catalog's prices. */
+            /** The cost in whole nano-USD (1 USD is 1,000,000,000 nano-USD), by the catalog's prices; 0: nothing was charged. */
             readonly costNanoUsd: bigint;
-            /** How the request ended. */
+            /**
+             * How the request ended. `stop`: the answer was sent completely; `refused`: the service or the upstream refused the request;
+             * `client_gone`: the client disconnected; `upstream_error`: the upstream failed; `timeout`: it did not answer in time; `shutdown`: the
+             * service stopped; `node_lost`: the process died, so that the outcome is unknown.
+             */
             readonly endReason:
               | "client_gone"
               | "node_lost"
@@ -1994,9 +2010,9 @@ export interface Procedures {
               | "stop"
               | "timeout"
               | "upstream_error";
-            /** Method and path, such as `POST /v1/chat/completions`. */
+            /** Method and path of the operation, such as `POST /v1/chat/completions`. */
             readonly endpoint: string;
-            /** The code of the error that the request ended with; `null`: none. */
+            /** The code of the error that the request ended with, such as `rate_limit_exceeded`; `null`: none. */
             readonly errorCode:
               | "account_suspended"
               | "conflict"
@@ -2044,7 +2060,7 @@ export interface Procedures {
             readonly promptTokens: number | null;
             /** The part of the completion's tokens that are of reasoning; `null`: unknown. */
             readonly reasoningTokens: number | null;
-            /** The address of the client; `null` when a trusted proxy sent one that can't be parsed. */
+            /** The IPv4 or IPv6 address of the client; `null` when a trusted proxy sent one that can't be parsed. */
             readonly sourceIp: string | null;
             /** The HTTP status of the answer; 499 when the client disconnected before the answer. */
             readonly status: number;
@@ -2751,9 +2767,9 @@ export interface Procedures {
           readonly entries: readonly {
             /** The present name of the key; empty if the database was restored from a backup that is older than the key. */
             readonly keyName: string;
-            /** The id that the client received in `x-request-id`. */
+            /** The id of the request, which the client received in `x-request-id`: `req_` and 32 hexadecimal digits. */
             readonly requestId: string;
-            /** When the request arrived. In JSON it is an RFC 3339 time in UTC. */
+            /** When the request arrived. In JSON it is an RFC 3339 time in UTC, with milliseconds. */
             readonly timestamp: Date;
             /** Prompt and completion tokens together; `null`: unknown. */
             readonly tokenCount: number | null;
@@ -2777,9 +2793,13 @@ export interface Procedures {
             readonly cachedTokens: number | null;
             /** The tokens of the answer; `null`: unknown. */
             readonly completionTokens: number | null;
-            /** The cost in whole nano-USD, by the catalog's prices. */
+            /** The cost in whole nano-USD (1 USD is 1,000,000,000 nano-USD), by the catalog's prices; 0: nothing was charged. */
             readonly costNanoUsd: bigint;
-            /** How the request ended. */
+            /**
+             * How the request ended. `stop`: the answer was sent completely; `refused`: the service or the upstream refused the request;
+             * `client_gone`: the client disconnected; `upstream_error`: the upstream failed; `timeout`: it did not answer in time; `shutdown`: the
+             * service stopped; `node_lost`: the process died, so that the outcome is unknown.
+             */
             readonly endReason:
               | "client_gone"
               | "node_lost"
@@ -2788,9 +2808,9 @@ export interface Procedures {
               | "stop"
               | "timeout"
               | "upstream_error";
-            /** Method and path, such as `POST /v1/chat/completions`. */
+            /** Method and path of the operation, such as `POST /v1/chat/completions`. */
             readonly endpoint: string;
-            /** The code of the error that the request ended with; `null`: none. */
+            /** The code of the error that the request ended with, such as `rate_limit_exceeded`; `null`: none. */
             readonly errorCode:
               | "account_suspended"
               | "conflict"
@@ -2838,7 +2858,7 @@ export interface Procedures {
             readonly promptTokens: number | null;
             /** The part of the completion's tokens that are of reasoning; `null`: unknown. */
             readonly reasoningTokens: number | null;
-            /** The address of the client; `null` when a trusted proxy sent one that can't be parsed. */
+            /** The IPv4 or IPv6 address of the client; `null` when a trusted proxy sent one that can't be parsed. */
             readonly sourceIp: string | null;
             /** The HTTP status of the answer; 499 when the client disconnected before the answer. */
             readonly status: number;
@@ -2897,9 +2917,9 @@ export interface Procedures {
         {
           /** The present name of the key; empty if the database was restored from a backup that is older than the key. */
           readonly keyName: string;
-          /** The id that the client received in `x-request-id`. */
+          /** The id of the request, which the client received in `x-request-id`: `req_` and 32 hexadecimal digits. */
           readonly requestId: string;
-          /** When the request arrived. In JSON it is an RFC 3339 time in UTC. */
+          /** When the request arrived. In JSON it is an RFC 3339 time in UTC, with milliseconds. */
           readonly timestamp: Date;
           /** Prompt and completion tokens together; `null`: unknown. */
           readonly tokenCount: number | null;
@@ -2923,9 +2943,13 @@ export interface Procedures {
           readonly cachedTokens: number | null;
           /** The tokens of the answer; `null`: unknown. */
           readonly completionTokens: number | null;
-          /** The cost in whole nano-USD, by the catalog's prices. */
+          /** The cost in whole nano-USD (1 USD is 1,000,000,000 nano-USD), by the catalog's prices; 0: nothing was charged. */
           readonly costNanoUsd: bigint;
-          /** How the request ended. */
+          /**
+           * How the request ended. `stop`: the answer was sent completely; `refused`: the service or the upstream refused the request;
+           * `client_gone`: the client disconnected; `upstream_error`: the upstream failed; `timeout`: it did not answer in time; `shutdown`: the
+           * service stopped; `node_lost`: the process died, so that the outcome is unknown.
+           */
           readonly endReason:
             | "client_gone"
             | "node_lost"
@@ -2934,9 +2958,9 @@ export interface Procedures {
             | "stop"
             | "timeout"
             | "upstream_error";
-          /** Method and path, such as `POST /v1/chat/completions`. */
+          /** Method and path of the operation, such as `POST /v1/chat/completions`. */
           readonly endpoint: string;
-          /** The code of the error that the request ended with; `null`: none. */
+          /** The code of the error that the request ended with, such as `rate_limit_exceeded`; `null`: none. */
           readonly errorCode:
             | "account_suspended"
             | "conflict"
@@ -2984,7 +3008,7 @@ export interface Procedures {
           readonly promptTokens: number | null;
           /** The part of the completion's tokens that are of reasoning; `null`: unknown. */
           readonly reasoningTokens: number | null;
-          /** The address of the client; `null` when a trusted proxy sent one that can't be parsed. */
+          /** The IPv4 or IPv6 address of the client; `null` when a trusted proxy sent one that can't be parsed. */
           readonly sourceIp: string | null;
           /** The HTTP status of the answer; 499 when the client disconnected before the answer. */
           readonly status: number;

@@ -3,6 +3,7 @@ import { END_REASONS, USAGE_SOURCES } from "../../../sdk/src/contract/audit-enum
 import { ERROR_CODES } from "../../../sdk/src/contract/error-codes.ts";
 import { MESSAGES_ERROR_TYPES } from "../errors/messages-error.ts";
 import { headerComponents, withHeaders } from "./described-headers.ts";
+import { FIELD_DESCRIPTIONS } from "./field-descriptions.ts";
 import { PRICE_FIELDS } from "./models.ts";
 import { MODEL_ANSWERS } from "./openapi-answers.ts";
 import { object, type Schema } from "./openapi-parts.ts";
@@ -27,12 +28,21 @@ const TAGS: Readonly<Record<string, { readonly name: string; readonly descriptio
 
 const text = { type: "string" };
 
+/** A schema with what the SDK's types say about the field. */
+function described(of: keyof typeof FIELD_DESCRIPTIONS, name: string, schema: Schema): Schema {
+  const description = FIELD_DESCRIPTIONS[of][name];
+  return description === undefined ? schema : { ...schema, description };
+}
+
 const ERROR = object({
   error: object({
-    message: text,
-    type: { enum: [...new Set(Object.values(ERROR_CODES).map(({ type }) => type))] },
-    param: { type: ["string", "null"], description: "The request field at fault" },
-    code: { enum: Object.keys(ERROR_CODES) },
+    message: { ...text, description: "What is wrong and what to do, for people" },
+    type: {
+      enum: [...new Set(Object.values(ERROR_CODES).map(({ type }) => type))],
+      description: "The kind of the error, as OpenAI's API has it",
+    },
+    param: { type: ["string", "null"], description: "The request field at fault; `null`: none" },
+    code: { enum: Object.keys(ERROR_CODES), description: "What is wrong, for programs" },
   }),
 });
 
@@ -47,38 +57,45 @@ const MESSAGES_ERROR = object({
 });
 
 const countOrNull = { type: ["integer", "null"] };
+/** US dollars. */
+const price = { ...text, pattern: "^\\d+(\\.\\d{1,9})?$" };
+
+const MODEL_PROPERTIES: Readonly<Record<string, Schema>> = {
+  id: text,
+  object: { const: "model" },
+  created: { type: "integer" },
+  owned_by: text,
+  sandbox: { type: "boolean" },
+  aliases: { type: "array", items: text },
+  context_tokens: countOrNull,
+  max_output_tokens: countOrNull,
+  modalities: {
+    type: "object",
+    properties: { input: { type: "array", items: text }, output: { type: "array", items: text } },
+  },
+  pricing: {
+    type: ["object", "null"],
+    properties: Object.fromEntries(
+      Object.keys(PRICE_FIELDS).map((name) => [name, described("ModelPricing", name, price)]),
+    ),
+  },
+};
 
 const MODEL: Schema = {
   type: "object",
   required: ["id", "object", "created", "owned_by"],
-  properties: {
-    id: text,
-    object: { const: "model" },
-    created: { type: "integer", description: "Unix seconds" },
-    owned_by: text,
-    sandbox: { type: "boolean" },
-    aliases: { type: "array", items: text },
-    context_tokens: countOrNull,
-    max_output_tokens: countOrNull,
-    modalities: {
-      type: "object",
-      properties: { input: { type: "array", items: text }, output: { type: "array", items: text } },
-    },
-    pricing: {
-      type: ["object", "null"],
-      description: "Decimal US dollars; null: not charged for",
-      properties: Object.fromEntries(Object.keys(PRICE_FIELDS).map((name) => [name, text])),
-    },
-  },
+  properties: Object.fromEntries(
+    Object.entries(MODEL_PROPERTIES).map(([name, schema]) => [name, described("Model", name, schema)]),
+  ),
 };
 
 const OF_KIND: Readonly<Record<AuditFieldKind, Schema>> = {
   id: text,
   text,
   time: { type: "string", format: "date-time" },
-  integer: { type: "integer" },
-  count: { type: "integer" },
-  money: { type: "integer" },
+  integer: { type: "integer", minimum: 0 },
+  count: { type: "integer", minimum: 0 },
+  money: { type: "integer", minimum: 0 },
   address: text,
   error_code: text,
   end_reason: { enum: END_REASONS },
@@ -88,7 +105,10 @@ const OF_KIND: Readonly<Record<AuditFieldKind, Schema>> = {
 const auditProperties: Readonly<Record<string, Schema>> = Object.fromEntries(
   AUDIT_FIELD_LIST.map(([name, { kind, nullable }]) => {
     const schema = OF_KIND[kind];
-    return [name, nullable === true ? { ...schema, type: [schema.type, "null"] } : schema];
+    return [
+      name,
+      described("AuditEntry", name, nullable === true ? { ...schema, type: [schema.type, "null"] } : schema),
+    ];
   }),
 );
 
