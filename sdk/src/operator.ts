@@ -314,8 +314,8 @@ export class OperatedUsers {
   }
 
   /**
-   * Sets a new random password and ends the user's sessions. Revokes their management tokens too, unless `keepTokens` is
-   * set. The password cannot be read again.
+   * Sets a new random password and ends the user's sessions. Revokes their management tokens too, unless `revokeTokens` is
+   * `false`. The password cannot be read again.
    */
   resetPassword(
     params: Operator["users"]["resetPassword"]["input"],

@@ -96,7 +96,7 @@ describe("management tokens of a user whose password is replaced", () => {
     const { email } = owner;
     const { token } = await owner.trpc.tokens.create.mutate({ name: "script" });
     const { resetPassword } = operator.trpc.operator.users;
-    expect(await resetPassword.mutate({ email, keepTokens: true })).toMatchObject({ revokedTokens: 0 });
+    expect(await resetPassword.mutate({ email, revokeTokens: false })).toMatchObject({ revokedTokens: 0 });
     expect(await holds(token)).toBe(true);
     expect(await resetPassword.mutate({ email })).toMatchObject({ revokedTokens: 1 });
     expect(await holds(token)).toBe(false);

@@ -2641,16 +2641,16 @@ export interface Procedures {
     /** The users of accounts. */
     readonly users: {
       /**
-       * Sets a new random password and ends the user's sessions. Revokes their management tokens too, unless `keepTokens` is
-       * set. The answer contains the password; it cannot be read again.
+       * Sets a new random password and ends the user's sessions. Revokes their management tokens too, unless `revokeTokens` is
+       * `false`. The answer contains the password; it cannot be read again.
        */
       readonly resetPassword: Procedure<
         "mutation",
         {
           /** The e-mail address of the user. */
           readonly email: string;
-          /** Whether the user's management tokens stay valid. Default `false`. */
-          readonly keepTokens?: boolean | undefined;
+          /** Whether the user's management tokens are revoked, too. Default `true`. */
+          readonly revokeTokens?: boolean | undefined;
         },
         {
           /** The new password, which cannot be read again. */

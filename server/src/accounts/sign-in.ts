@@ -206,15 +206,14 @@ export class SignIn {
   }
 
   /**
-   * Sets a new random password and ends all sessions of the user. It also revokes their management tokens unless `keepTokens`
-   * is set, because a person who knew the old password may have created some.
+   * Sets a new random password and ends all sessions of the user. `revokeTokens` also revokes their management tokens, of which
+   * a person who knew the old password may have created some.
    *
    * @returns the password, shown once. @throws {Failure} `not_found`
    */
   async resetPassword(
     by: Actor,
-    email: string,
-    keepTokens: boolean,
+    { email, revokeTokens }: { readonly email: string; readonly revokeTokens: boolean },
   ): Promise<{
     /** The new password, which cannot be read again. */
     readonly password: string;
@@ -237,12 +236,7 @@ export class SignIn {
     }
     const password = randomBase62(20);
     const next = await this.#parts.passwords.hash(password);
-    const record = {
-      by,
-      at: this.#parts.now(),
-      action: "user.resetPassword",
-      revokeTokens: !keepTokens,
-    } as const;
+    const record = { by, at: this.#parts.now(), action: "user.resetPassword", revokeTokens } as const;
     const { id } = found.signedIn.user;
     for (let verified = found.passwordHash; ; ) {
       const revokedTokens = await this.#parts.store.changePassword(id, { verified, next }, null, record);

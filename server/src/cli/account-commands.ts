@@ -219,7 +219,7 @@ function addPasswordReset(program: Command, { client, print }: AccountCommandPar
     .argument("<email>", "e-mail address of the user")
     .option("--keep-tokens", "do not revoke the user's management tokens")
     .action(async (email: string, { keepTokens = false }: { readonly keepTokens?: boolean }) => {
-      const reset = await client().users.resetPassword({ email, keepTokens });
+      const reset = await client().users.resetPassword({ email, revokeTokens: !keepTokens });
       print(reset, [
         `password         ${reset.password}   (not shown again)`,
         `tokens revoked   ${reset.revokedTokens}`,

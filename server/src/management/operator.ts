@@ -43,21 +43,19 @@ export function operatorRouter(services: RpcServices) {
     /** The users of accounts. */
     users: router({
       /**
-       * Sets a new random password and ends the user's sessions. Revokes their management tokens too, unless `keepTokens` is
-       * set. The answer contains the password; it cannot be read again.
+       * Sets a new random password and ends the user's sessions. Revokes their management tokens too, unless `revokeTokens` is
+       * `false`. The answer contains the password; it cannot be read again.
        */
       resetPassword: operatorProcedure
         .input(
           z.strictObject({
             /** The e-mail address of the user. */
             email: emailInput,
-            /** Whether the user's management tokens stay valid. Default `false`. */
-            keepTokens: z.boolean().default(false),
+            /** Whether the user's management tokens are revoked, too. Default `true`. */
+            revokeTokens: z.boolean().default(true),
           }),
         )
-        .mutation(({ ctx, input }) =>
-          services.signIn.resetPassword(ctx.actor, input.email, input.keepTokens),
-        ),
+        .mutation(({ ctx, input }) => services.signIn.resetPassword(ctx.actor, input)),
     }),
 
     /**

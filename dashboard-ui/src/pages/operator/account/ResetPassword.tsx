@@ -17,10 +17,10 @@ interface ResetPasswordProps {
 export function ResetPassword({ email, onClose }: ResetPasswordProps) {
   // Only this state holds the password. The result of a mutation would also be cached.
   const [password, setPassword] = useState<string | null>(null);
-  const [keepTokens, setKeepTokens] = useState(false);
+  const [revokeTokens, setRevokeTokens] = useState(true);
   const reset = useMutation({
     mutationFn: async () => {
-      setPassword((await client.operator.users.resetPassword.mutate({ email, keepTokens })).password);
+      setPassword((await client.operator.users.resetPassword.mutate({ email, revokeTokens })).password);
     },
     onSettled: askAgain,
   });
@@ -48,16 +48,16 @@ export function ResetPassword({ email, onClose }: ResetPasswordProps) {
       {" "}
       <p>
         <strong className={usersStyles.userEmail}>{email}</strong> gets a new password, which is shown next.
-        All their sessions end and their management tokens are revoked, because someone with the old password
-        may have created them. The account's API keys keep working.
+        All their sessions end. Someone with the old password may have created management tokens. The account's API
+        keys keep working.
       </p>
       <label className={formStyles.check}>
         <input
           type="checkbox"
-          checked={keepTokens}
-          onChange={({ target }) => setKeepTokens(target.checked)}
+          checked={revokeTokens}
+          onChange={({ target }) => setRevokeTokens(target.checked)}
         />
-        Keep management tokens
+        Also revoke their management tokens
       </label>
     </FormDialog>
   );
