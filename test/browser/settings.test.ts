@@ -284,7 +284,16 @@ describe.skipIf(!hasBrowser)("the account", () => {
       sessionStorage.setItem("playground", "a chat");
       indexedDB.open("playground").onsuccess = ({ target }) => (target as IDBOpenDBRequest).result.close();
     });
-    await page.getByRole("button", { name: "Sign out everywhere" }).click();
+    const everywhere = page.getByRole("button", { name: "Sign out everywhere" });
+    await everywhere.click();
+    const dialog = page.getByRole("dialog", { name: "Sign out everywhere?" });
+    await dialog.getByText("All your 901 sessions end, including this one.").waitFor();
+    await dialog.getByText("The playground's chats are deleted from this browser.").waitFor();
+    await dialog.getByRole("button", { name: "Cancel" }).click();
+    await dialog.waitFor({ state: "detached" });
+    expect(await rows.count()).toBe(901);
+    await everywhere.click();
+    await dialog.getByRole("button", { name: "Sign out everywhere" }).click();
     await page.getByRole("heading", { name: "Sign in" }).waitFor();
     expect(await page.evaluate(() => sessionStorage.getItem("playground"))).toBeNull();
     await expect.poll(() => page.evaluate(() => indexedDB.databases())).toEqual([]);

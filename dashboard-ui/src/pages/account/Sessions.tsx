@@ -1,5 +1,5 @@
 import { useMutation, useQuery } from "@tanstack/react-query";
-import { useMemo, useRef } from "react";
+import { useMemo, useRef, useState } from "react";
 import { api, queryClient } from "../../api/client.ts";
 import { errorTextOf } from "../../api/errors.ts";
 import type { ListedSession } from "../../api/types.ts";
@@ -14,7 +14,7 @@ import { Notice } from "../../components/Notice.tsx";
 import panelStyles from "../../components/Panel.module.css";
 import textStyles from "../../components/text.module.css";
 import { toast } from "../../components/toast.ts";
-import { useSignedOut } from "../../components/use-signed-out.ts";
+import { SignOutEverywhere } from "./SignOutEverywhere.tsx";
 
 /** The number of sessions that are shown at first. */
 const MAX_SHOWN = 5;
@@ -34,19 +34,16 @@ export function Sessions() {
       },
     }),
   );
-  const endAll = useMutation(api.auth.signOutAll.mutationOptions({ onSuccess: useSignedOut() }));
-  const error = end.error ?? endAll.error;
+  const [isEndingAll, setEndingAll] = useState(false);
   return (
     <section className={panelStyles.panel} aria-labelledby="sessions">
       <div className={panelStyles.panelHead}>
         <h2 id="sessions" ref={title} tabIndex={-1}>
           Sessions
         </h2>
-        <Button busy={endAll.isPending} onClick={() => endAll.mutate()}>
-          Sign out everywhere
-        </Button>
+        <Button onClick={() => setEndingAll(true)}>Sign out everywhere</Button>
       </div>
-      {error === null ? null : <Notice tone="error">{errorTextOf(error)}</Notice>}
+      {end.error === null ? null : <Notice tone="error">{errorTextOf(end.error)}</Notice>}
       <Loaded query={list} what="sessions">
         {({ sessions }) => (
           <SessionList
@@ -56,6 +53,9 @@ export function Sessions() {
           />
         )}
       </Loaded>
+      {isEndingAll ? (
+        <SignOutEverywhere count={list.data?.sessions.length} onClose={() => setEndingAll(false)} />
+      ) : null}
     </section>
   );
 }

@@ -1,0 +1,43 @@
+import { useMutation, useQuery } from "@tanstack/react-query";
+import { api } from "../../api/client.ts";
+import { errorTextOf } from "../../api/errors.ts";
+import { FormDialog } from "../../components/FormDialog.tsx";
+import { formatCounted } from "../../components/format.ts";
+import { useSignedOut } from "../../components/use-signed-out.ts";
+
+interface SignOutEverywhereProps {
+  /** The number of sessions, once it is known. */
+  readonly count: number | undefined;
+  readonly onClose: () => void;
+}
+
+/** Asks for confirmation, because the user's other devices are signed out, too. */
+export function SignOutEverywhere({ count, onClose }: SignOutEverywhereProps) {
+  const me = useQuery(api.auth.me.queryOptions());
+  const end = useMutation(api.auth.signOutAll.mutationOptions({ onSuccess: useSignedOut() }));
+  const ended =
+    count === undefined
+      ? "All your sessions end"
+      : count === 1
+        ? "Your only session ends"
+        : `All your ${formatCounted(count, "session")} end`;
+  return (
+    <FormDialog
+      title="Sign out everywhere?"
+      action="Sign out everywhere"
+      look="danger"
+      isPending={end.isPending}
+      error={end.error === null ? null : errorTextOf(end.error)}
+      onSubmit={() => end.mutate()}
+      onClose={onClose}
+    >
+      <p>
+        {ended}
+        {count === 1 ? ": this one" : ", including this one"}.{" "}
+        {me.data?.user.role === "operator"
+          ? "Management tokens keep working."
+          : "The playground's chats are deleted from this browser. API keys and management tokens keep working."}
+      </p>
+    </FormDialog>
+  );
+}
