@@ -206,6 +206,8 @@ describe.skipIf(!hasBrowser)("an operator who watches the service", () => {
     await page.getByLabel("Source IP or CIDR").fill("192.0.2.0/24");
     await page.keyboard.press("Enter");
     await page.getByText("No event matches").waitFor();
+    await page.goBack();
+    await panel(page, "Summary").waitFor();
   });
 
   it("never sees a console error, a breach of the content policy or a request to another host", () => {

@@ -27,7 +27,7 @@ export function Security() {
   const { accountId, source } = wanted;
   const kind = SECURITY_KINDS.find(({ value }) => value === wanted.kind)?.value;
   const narrow = (change: Readonly<Record<string, string>>) =>
-    void navigate({ search: (before) => readSecuritySearch({ ...before, ...change }) });
+    void navigate({ search: (before) => readSecuritySearch({ ...before, ...change }), replace: true });
 
   const showAllAccounts = () => {
     narrow({ accountId: "" });
