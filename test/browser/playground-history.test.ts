@@ -113,6 +113,38 @@ describe.skipIf(!hasBrowser)("the history of the playground", () => {
   });
 });
 
+describe.skipIf(!hasBrowser)("a duplicated tab", () => {
+  it("goes on with a chat of its own", async () => {
+    const { page } = await playground.openPlayground("acme/echo");
+    await sayAndHear(page, "said in both");
+    await expect.poll(() => databaseOf(page)).toContain("said in both");
+    const idIn = (tab: Page) =>
+      tab.evaluate(() => String(JSON.parse(sessionStorage.getItem("playground") ?? "{}").id));
+    const id = await idIn(page);
+    // A window that a page opens has a copy of its storage, as a duplicated tab has.
+    const opened = page.waitForEvent("popup");
+    await page.evaluate(() => void window.open(location.href));
+    const copy = await opened;
+    await messageOn(copy, 2).getByText("said in both").waitFor();
+    await expect.poll(() => idIn(copy)).not.toBe(id);
+    await sayAndHear(copy, "said in the copy");
+    await sayAndHear(page, "said in the original");
+    await expect.poll(() => databaseOf(page)).toMatch(/said in the (copy|original).*said in the (copy|original)/s);
+    await page.reload();
+    await messageOn(page, 4).getByText("said in the original").waitFor();
+    expect(await page.getByText("said in the copy").count()).toBe(0);
+    expect(await idIn(page)).toBe(id);
+    const dialog = await openHistory(page);
+    expect(await dialog.getByRole("listitem").count()).toBe(2);
+
+    // The history opens a chat of another tab as a copy, which is stored when it changes.
+    await dialog.getByRole("listitem").nth(1).getByRole("button").first().click();
+    await messageOn(page, 4).getByText("said in the copy").waitFor();
+    const idOfCopy = await idIn(copy);
+    await expect.poll(() => idIn(page)).not.toBe(idOfCopy);
+  });
+});
+
 describe.skipIf(!hasBrowser)("a shared chat", () => {
   it("opens for somebody else as it was, and sends nothing; the link has no key", async () => {
     const { page, owner } = await playground.openPlayground("acme/echo");

@@ -49,7 +49,7 @@ export function TalkActions({ chat, state, userId, onChange }: TalkActionsProps)
             userId,
             openId: state.id,
             open: (id, saved) => {
-              chat.open(id, saved);
+              chat.openStored(id, saved);
               onChange();
             },
             onDelete: () => chat.discard(),

@@ -11,7 +11,6 @@ import {
   draftMessage,
   EMPTY_DRAFT,
   type GeneratedAnswer,
-  hasContent,
   type Lane,
   MAX_LANES,
   nextId,
@@ -20,14 +19,14 @@ import {
   savedOf,
   sentAttachmentsOf,
   targetsOf,
-  titleOf,
   withContents,
   withLane,
   withMessage,
   withoutLastAnswer,
 } from "./chat-state.ts";
+import { ChatStore, loadHistory } from "./chat-store.ts";
 import { failureOf } from "./failure.ts";
-import { keepChat, readKeptChat } from "./kept-chat.ts";
+import { readKeptChat } from "./kept-chat.ts";
 import { outputOf } from "./model-output.ts";
 import { speechFile } from "./speech.ts";
 
@@ -36,21 +35,20 @@ const KEEP_AFTER_MS = 300;
 /** The maximum length of an announcement. A screen reader cannot skip through one, so longer answers are read in the conversation. */
 const ANNOUNCED_LENGTH = 1_000;
 
-/** The history is loaded when it is needed: not for the page's first load. */
-const loadHistory = () => import("./history.ts");
-
 let current: { readonly userId: string; readonly chat: Chat } | null = null;
 
-onClearSession(() => {
-  current?.chat.stop();
+onClearSession(leaveChat);
+
+function leaveChat(): void {
+  current?.chat.close();
   current = null;
-});
+}
 
 /** Returns the user's chat, which continues while they visit other pages and survives a reload of the tab. */
 export function chatOf(userId: string): Chat {
   if (current?.userId === userId) return current.chat;
   // Another user has signed in, so the previous chat is discarded.
-  current?.chat.stop();
+  leaveChat();
   current = { userId, chat: new Chat(userId) };
   return current.chat;
 }
@@ -62,17 +60,24 @@ type Settings = Pick<
 
 /** A chat with one model, or with several side by side: its messages, its settings and its requests. */
 export class Chat {
-  readonly #userId: string;
   readonly #listeners = new Set<() => void>();
   readonly #running = new Map<number, AbortController>();
+  readonly #store: ChatStore;
   #state: ChatState;
   #keeping: ReturnType<typeof setTimeout> | undefined;
   #frame: number | null = null;
 
   constructor(userId: string) {
-    this.#userId = userId;
     this.#state = readKeptChat(userId);
-    addEventListener("pagehide", () => this.#keep());
+    const isCurrent = () => current?.chat === this;
+    this.#store = new ChatStore({ userId, isCurrent, onCopy: (id) => this.#show({ id }) }, this.#state.id);
+    addEventListener("pagehide", () => {
+      this.#keep();
+      this.#store.release();
+    });
+    addEventListener("pageshow", ({ persisted }) => {
+      if (persisted && isCurrent()) this.#store.claimAgain();
+    });
     void this.#fetchContents();
   }
 
@@ -168,6 +173,12 @@ export class Chat {
     this.#change({ removal: null });
   }
 
+  /** Ends its requests, and lets other tabs have it. */
+  close(): void {
+    this.stop();
+    this.#store.release();
+  }
+
   stop(): void {
     for (const running of this.#running.values()) running.abort();
   }
@@ -182,19 +193,26 @@ export class Chat {
   discard(): void {
     const { lanes } = this.#state;
     const empty = lanes.map((lane) => ({ ...lane, messages: [], isRunning: false, failure: null }));
-    this.#replace(newId(), { ...savedOf(this.#state), lanes: empty, draft: EMPTY_DRAFT });
+    this.#replace(newId(), { ...savedOf(this.#state), lanes: empty, draft: EMPTY_DRAFT }, false);
   }
 
-  /** Opens a chat from the history or a link, and sends nothing. The present one stays in the history. */
-  open(id: string, saved: SavedChat): void {
+  /** Opens a chat of the history, and sends nothing. The present one stays in the history. */
+  openStored(id: string, saved: SavedChat): void {
     this.#keep();
-    this.#replace(id, saved);
+    this.#replace(id, saved, true);
   }
 
-  #replace(id: string, saved: SavedChat): void {
+  /** Opens a chat from a link, and sends nothing. The present one stays in the history. */
+  openShared(saved: SavedChat): void {
+    this.#keep();
+    this.#replace(newId(), saved, false);
+  }
+
+  #replace(id: string, saved: SavedChat, isStored: boolean): void {
     this.stop();
     this.#running.clear();
-    this.#change({ ...saved, id, target: null, removal: null, announcement: "" });
+    this.#store.open(id, isStored);
+    this.#show({ ...saved, id, target: null, removal: null, announcement: "" });
   }
 
   /** Sends the draft with each conversation that it goes to. Resolves when all answers have ended, successfully or not. */
@@ -287,6 +305,7 @@ export class Chat {
       calls: isWhole ? answer.calls.map((call) => ({ ...call, result: null })) : [],
       generated: { ...generated, answer },
     }));
+    this.#store.change();
     this.#state = { ...this.#state, lanes: withLane(this.#state.lanes, laneId, { messages }) };
     this.#frame ??= requestAnimationFrame(() => this.#notify());
   }
@@ -320,6 +339,12 @@ export class Chat {
   }
 
   #change(change: Partial<ChatState>): void {
+    this.#store.change();
+    this.#show(change);
+  }
+
+  /** Changes the state by what the history need not store. */
+  #show(change: Partial<ChatState>): void {
     this.#state = { ...this.#state, ...change };
     clearTimeout(this.#keeping);
     this.#keeping = setTimeout(() => this.#keep(), KEEP_AFTER_MS);
@@ -334,24 +359,7 @@ export class Chat {
 
   #keep(): void {
     clearTimeout(this.#keeping);
-    // The chat of a user who has signed out is not stored.
-    if (current?.chat !== this) return;
-    const { id } = this.#state;
-    const saved = savedOf(this.#state);
-    keepChat(this.#userId, id, saved);
-    if (hasContent(saved)) void this.#keepInHistory(id, saved);
-  }
-
-  async #keepInHistory(id: string, saved: SavedChat): Promise<void> {
-    const models = saved.lanes.flatMap(({ model }) => (model === null ? [] : [model]));
-    const entry = { id, userId: this.#userId, title: titleOf(saved), models, updatedMs: Date.now() };
-    try {
-      const { writeChat } = await loadHistory();
-      // The user may have signed out in the meantime.
-      if (current?.chat === this) await writeChat(entry, saved);
-    } catch {
-      // Browsers may forbid storage or have no space left. The chat is still in the tab.
-    }
+    this.#store.keep(savedOf(this.#state));
   }
 
   /** Reads contents of attachments, which the tab's storage does not hold, from the history. */
@@ -361,9 +369,9 @@ export class Chat {
     const stored = await loadHistory()
       .then(({ readChat }) => readChat(id))
       .catch(() => null);
-    if (stored === null || this.#state.id !== id) return;
+    if (stored === null) return;
     const urls = new Map(attachmentsOf(stored).map((one) => [one.id, one.url]));
-    this.#change(withContents(savedOf(this.#state), (one) => one.url ?? urls.get(one.id) ?? null));
+    this.#show(withContents(savedOf(this.#state), (one) => one.url ?? urls.get(one.id) ?? null));
   }
 }
 

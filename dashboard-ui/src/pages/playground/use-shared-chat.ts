@@ -1,7 +1,6 @@
 import { useNavigate, useRouterState } from "@tanstack/react-router";
 import { useEffect, useState } from "react";
 import { loadCode } from "../../code-loading.ts";
-import { newId } from "./attachment.ts";
 import type { Chat } from "./chat.ts";
 
 /** The beginning of a shared chat's fragment, known without the code that reads it. */
@@ -19,7 +18,7 @@ export function useSharedChat(chat: Chat): string | null {
       // The address keeps the chat, so that a reload opens it.
       if (share === null) return setNotice("The chat in the link could not be opened. Reload to try again.");
       const saved = await share.readShared(hash.replace("#", ""));
-      if (saved !== null) chat.open(newId(), saved);
+      if (saved !== null) chat.openShared(saved);
       setNotice(
         saved === null
           ? "The link is damaged. Ask for it again."
