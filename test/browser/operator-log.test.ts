@@ -5,7 +5,8 @@ import { hasBrowser } from "../fixtures/browser.ts";
 import { signInOperator, startOperatedService } from "../fixtures/operator.ts";
 import { sendChat } from "../fixtures/request.ts";
 import { openKeys, openSite, signInBy } from "../fixtures/site.ts";
-import { PASSWORD, signUpWithKey, visit } from "../fixtures/user.ts";
+import { PASSWORD, signUp, signUpWithKey, visit } from "../fixtures/user.ts";
+import { answerProcedure } from "./fail-procedure.ts";
 
 const site = openSite(() => startOperatedService());
 
@@ -199,6 +200,20 @@ describe.skipIf(!hasBrowser)("the operator's request log", () => {
   });
 });
 
+describe.skipIf(!hasBrowser)("the log of an account in the console", () => {
+  it("says that it has found nothing yet where a search goes on with the next page", async () => {
+    const { id } = await (await signUp(site.service.baseUrl)).trpc.account.get.query();
+    const { page } = await site.open(await signInOperator(site.service.baseUrl), "/operator");
+    await answerProcedure(page, "operator.accounts.entries", { entries: [], nextCursor: "later" });
+    await page.goto(`/operator/accounts/${id}?tab=log&status=error`);
+    await page.getByText("None found yet.").waitFor();
+    await page.unrouteAll({ behavior: "wait" });
+    await answerProcedure(page, "operator.accounts.entries", { entries: [], nextCursor: null });
+    await page.getByRole("button", { name: "Load more requests" }).click();
+    await page.getByText("No errors.").waitFor();
+  });
+});
+
 describe.skipIf(!hasBrowser)("a custom period of usage", () => {
   it("is chosen by its days and a time zone, and stays in the address", async () => {
     const owner = await signUpWithKey(site.service.baseUrl);
@@ -236,11 +251,33 @@ describe.skipIf(!hasBrowser)("a custom period of usage", () => {
 
     await first.fill(day(2));
     await first.press("Enter");
-    await page.getByText("Choose a day after the first.").waitFor();
+    await page.getByText("Choose the first day or a later one.").waitFor();
     expect(await violationsOf(page)).toEqual([]);
     await first.fill(day(-9));
     await first.press("Enter");
-    await page.getByText("Choose a day after the first.").waitFor({ state: "detached" });
+    await page.getByText("Choose the first day or a later one.").waitFor({ state: "detached" });
+  });
+
+  it("of an address with other days says why it is not shown, and what is", async () => {
+    const owner = await signUpWithKey(site.service.baseUrl);
+    await chat(owner.key, "sandbox/echo");
+    const { page } = await site.open(owner, "/");
+    const problems = [
+      ["from=2026-02-10&to=2026-02-01", "Choose the first day or a later one."],
+      ["from=2020-01-01&to=2026-02-01", "Choose at most 366 days."],
+      ["from=2026-02-31&to=2026-02-01", "Choose both days."],
+    ];
+    for (const [days, problem] of problems) {
+      await page.goto(`/?range=custom&${days}`);
+      await page.getByRole("alert").getByText(`${problem} Shown: the last 7 days.`).waitFor();
+    }
+    await page.getByLabel("First day").fill("2026-01-31");
+    await page.getByLabel("First day").press("Enter");
+    await page.getByRole("alert").waitFor({ state: "detached" });
+    await page.waitForURL(
+      ({ searchParams }) =>
+        searchParams.get("from") === "2026-01-31" && searchParams.get("to") === "2026-02-01",
+    );
   });
 });
 

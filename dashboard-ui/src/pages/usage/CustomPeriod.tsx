@@ -7,11 +7,13 @@ import usageStyles from "./usage.module.css";
 interface CustomPeriodProps {
   readonly from: string;
   readonly to: string;
+  /** The name of the period that is shown. It is not that of these days if they are no period. */
+  readonly shown: string;
   readonly onChange: (change: { readonly from: string; readonly to: string }) => void;
 }
 
 /** The first and the last day of a period. */
-export function CustomPeriod({ from, to, onChange }: CustomPeriodProps) {
+export function CustomPeriod({ from, to, shown, onChange }: CustomPeriodProps) {
   const [first, setFirst] = useDraft(from);
   const [last, setLast] = useDraft(to);
   const [error, setError] = useState<string | null>(null);
@@ -21,6 +23,8 @@ export function CustomPeriod({ from, to, onChange }: CustomPeriodProps) {
     setError(null);
     if (first !== from || last !== to) onChange({ from: first, to: last });
   };
+  // An address may have days that are no period.
+  const problem = error ?? (daysOf({ from, to }) === null ? problemOf(from, to) : null);
   const committed = {
     type: "date",
     min: "2000-01-01",
@@ -42,7 +46,7 @@ export function CustomPeriod({ from, to, onChange }: CustomPeriodProps) {
         label="Last day"
         {...committed}
         value={last}
-        error={error ?? undefined}
+        error={problem === null ? undefined : `${problem} Shown: ${shown}.`}
         onChange={(event) => setLast(event.target.value)}
       />
     </div>
@@ -50,5 +54,6 @@ export function CustomPeriod({ from, to, onChange }: CustomPeriodProps) {
 }
 
 function problemOf(first: string, last: string): string {
-  return last < first ? "Choose a day after the first." : `Choose at most ${MAX_CUSTOM_DAYS} days.`;
+  if (first === "" || last === "") return "Choose both days.";
+  return last < first ? "Choose the first day or a later one." : `Choose at most ${MAX_CUSTOM_DAYS} days.`;
 }

@@ -31,7 +31,7 @@ interface UsageControlsProps<By extends string> {
 
 /** The choice of the period, its time zone and the grouping. */
 export function UsageControls<By extends string>(props: UsageControlsProps<By>) {
-  const { choice, by, groupings, onChange } = props;
+  const { choice, period, by, groupings, onChange } = props;
   return (
     <div className={usageStyles.usageControls}>
       <div className={usageStyles.usageChoices}>
@@ -47,6 +47,7 @@ export function UsageControls<By extends string>(props: UsageControlsProps<By>) 
         <CustomPeriod
           from={choice.from ?? ""}
           to={choice.to ?? ""}
+          shown={period.words}
           onChange={({ from, to }) => onChange({ from, to })}
         />
       ) : null}
