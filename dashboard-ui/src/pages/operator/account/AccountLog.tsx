@@ -71,8 +71,15 @@ export function AccountLog({ accountId }: { readonly accountId: string }) {
         </Link>
       </div>
       <Paged query={query} what="requests">
-        {query.isSuccess && entries.length === 0 && !query.hasNextPage ? (
-          <p className={textStyles.quiet}>{status === "error" ? "No errors." : "No requests yet."}</p>
+        {query.isSuccess && entries.length === 0 ? (
+          <p className={textStyles.quiet}>
+            {query.hasNextPage
+              ? // A search that takes long ends before it has searched the whole log.
+                "None found yet."
+              : status === "error"
+                ? "No errors."
+                : "No requests yet."}
+          </p>
         ) : null}
         {entries.length > 0 ? (
           <DataTable
