@@ -129,7 +129,9 @@ describe.skipIf(!hasBrowser)("a duplicated tab", () => {
     await expect.poll(() => idIn(copy)).not.toBe(id);
     await sayAndHear(copy, "said in the copy");
     await sayAndHear(page, "said in the original");
-    await expect.poll(() => databaseOf(page)).toMatch(/said in the (copy|original).*said in the (copy|original)/s);
+    await expect
+      .poll(() => databaseOf(page))
+      .toMatch(/said in the (copy|original).*said in the (copy|original)/s);
     await page.reload();
     await messageOn(page, 4).getByText("said in the original").waitFor();
     expect(await page.getByText("said in the copy").count()).toBe(0);

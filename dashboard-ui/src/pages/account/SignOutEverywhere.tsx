@@ -16,11 +16,9 @@ export function SignOutEverywhere({ count, onClose }: SignOutEverywhereProps) {
   const me = useQuery(api.auth.me.queryOptions());
   const end = useMutation(api.auth.signOutAll.mutationOptions({ onSuccess: useSignedOut() }));
   const ended =
-    count === undefined
-      ? "All your sessions end"
-      : count === 1
-        ? "Your only session ends"
-        : `All your ${formatCounted(count, "session")} end`;
+    count === 1
+      ? "This session ends. You have no others."
+      : `All your ${count === undefined ? "sessions" : formatCounted(count, "session")} end, including this one.`;
   return (
     <FormDialog
       title="Sign out everywhere?"
@@ -32,8 +30,7 @@ export function SignOutEverywhere({ count, onClose }: SignOutEverywhereProps) {
       onClose={onClose}
     >
       <p>
-        {ended}
-        {count === 1 ? ": this one" : ", including this one"}.{" "}
+        {ended}{" "}
         {me.data?.user.role === "operator"
           ? "Management tokens keep working."
           : "The playground's chats are deleted from this browser. API keys and management tokens keep working."}

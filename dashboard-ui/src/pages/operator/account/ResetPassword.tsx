@@ -48,8 +48,8 @@ export function ResetPassword({ email, onClose }: ResetPasswordProps) {
       {" "}
       <p>
         <strong className={usersStyles.userEmail}>{email}</strong> gets a new password, which is shown next.
-        All their sessions end. Someone with the old password may have created management tokens. The account's API
-        keys keep working.
+        All their sessions end. Someone with the old password may have created management tokens. The
+        account's API keys keep working.
       </p>
       <label className={formStyles.check}>
         <input
