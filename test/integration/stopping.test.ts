@@ -14,8 +14,8 @@ import { freePort } from "../fixtures/free-port.ts";
 import { chunkOf, type ModelServer, startModelServer } from "../fixtures/model-server.ts";
 import { OPERATOR_ENV, signInOperator } from "../fixtures/operator.ts";
 import { sendChat, statusOf } from "../fixtures/request.ts";
-import { stopAtOnce } from "../fixtures/second-signal.ts";
 import { RUNTIME, runToExit, type Service, startService } from "../fixtures/service.ts";
+import { stopAtOnce } from "../fixtures/stop-at-once.ts";
 import { signUpWithKey, visit } from "../fixtures/user.ts";
 
 async function readiness(

@@ -6,8 +6,8 @@ import { writeCatalog } from "../fixtures/catalog.ts";
 import { freePort } from "../fixtures/free-port.ts";
 import { metricOf } from "../fixtures/metrics.ts";
 import { chunkOf, type ReceivedRequest, startModelServer } from "../fixtures/model-server.ts";
-import { stopAtOnce } from "../fixtures/second-signal.ts";
 import { type Service, startService } from "../fixtures/service.ts";
+import { stopAtOnce } from "../fixtures/stop-at-once.ts";
 import { signUpWithKey } from "../fixtures/user.ts";
 
 const CHAT = "POST /v1/chat/completions";
