@@ -14,6 +14,6 @@ const REFUSALS: ReadonlyMap<string, string> = new Map([
 ]);
 
 /** What a server that answers refuses, without names and secrets; `null` if the error says something else, such as that it does not answer. */
-export function refusalOf(error: unknown): string | null {
+export function databaseRefusalOf(error: unknown): string | null {
   return error instanceof postgres.PostgresError ? (REFUSALS.get(error.code) ?? null) : null;
 }

@@ -3,7 +3,7 @@ import type { Server as SecureServer } from "node:https";
 import type { Socket } from "node:net";
 import { Failure } from "../errors/failure.ts";
 import { answerOn } from "./client-connections.ts";
-import { refusalOf } from "./listener-refusal.ts";
+import { refusalAnswerOf } from "./listener-refusal.ts";
 import { failBody } from "./node-exchange.ts";
 
 /** The error codes of connections on which TLS was not negotiated, so that no answer can be sent. */
@@ -75,7 +75,7 @@ export function answerRefusals(
 
 /** Answers a request with a failure, and closes its connection. */
 export function refuse(response: ServerResponse, failure: Failure, requestId: string): void {
-  const { headers, body } = refusalOf(failure, requestId);
+  const { headers, body } = refusalAnswerOf(failure, requestId);
   response.writeHead(failure.status, headers).end(body);
 }
 
@@ -124,7 +124,7 @@ function endAfterAnswers(socket: Socket): void {
 }
 
 function rawAnswer(failure: Failure, requestId: string): string {
-  const { headers, body } = refusalOf(failure, requestId);
+  const { headers, body } = refusalAnswerOf(failure, requestId);
   const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
   return `HTTP/1.1 ${failure.status} ${STATUS_CODES[failure.status]}\r\n${lines.join("")}\r\n${body}`;
 }

@@ -1,5 +1,5 @@
 import { AdmissionStoreUnavailable } from "../admission/admission-store.ts";
-import { refusalOf } from "../database/refusals.ts";
+import { databaseRefusalOf } from "../database/refusals.ts";
 import { withTimeout } from "../errors/deadline.ts";
 
 /** How Redis refuses the user or password of REDIS_URL. */
@@ -37,7 +37,7 @@ export function firstUnavailable(parts: NeededParts): () => Promise<string | nul
 /** The end of a sentence that begins with the name of a part and says what is wrong with it. */
 export function complaintAbout(error: unknown): string {
   if (!(error instanceof AdmissionStoreUnavailable && error.isRefused))
-    return refusalOf(error) ?? "does not answer";
+    return databaseRefusalOf(error) ?? "does not answer";
   const isSignIn = error.cause instanceof Error && REFUSED_SIGN_IN.test(error.cause.message);
   return isSignIn ? "refuses the sign-in" : "refuses to write";
 }

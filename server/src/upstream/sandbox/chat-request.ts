@@ -1,7 +1,7 @@
 import * as z from "zod";
 import { isJsonObject, type Json, type JsonObject } from "../../json/json.ts";
 import { REASONING_MODEL, reasoningOf, type SandboxReasoning } from "./reasoning.ts";
-import { invalidField, refusalOf } from "./refusal.ts";
+import { invalidField, refusalOfInput } from "./refusal.ts";
 
 /** Each piece of a text is compared with what of a stop sequence may have begun. */
 const MAX_STOP_LENGTH = 1_000;
@@ -98,7 +98,7 @@ export interface ChatRequest {
 /** @throws {SandboxRefusal} naming the field that is wrong. */
 export function readChatRequest(body: unknown): ChatRequest {
   const parsed = chat.safeParse(body);
-  if (!parsed.success) throw refusalOf(parsed.error);
+  if (!parsed.success) throw refusalOfInput(parsed.error);
   const raw = parsed.data;
   const stops = [raw.stop ?? []].flat().filter((stop) => stop !== "");
   if (stops.some((stop) => stop.length > MAX_STOP_LENGTH)) {

@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { invalidField, refusalOf } from "./refusal.ts";
+import { invalidField, refusalOfInput } from "./refusal.ts";
 
 /** The only model that reasons. The others ignore what a request says of thoughts. */
 export const REASONING_MODEL = "reasoning";
@@ -49,7 +49,7 @@ export interface SandboxReasoning {
 /** @throws {SandboxRefusal} a field is not valid, or an effort does not exist. */
 export function reasoningOf(body: unknown): SandboxReasoning {
   const parsed = fields.safeParse(body);
-  if (!parsed.success) throw refusalOf(parsed.error);
+  if (!parsed.success) throw refusalOfInput(parsed.error);
   return { maxTokens: tokensOf(parsed.data), isHidden: hidesThoughts(parsed.data) };
 }
 

@@ -22,7 +22,7 @@ export function invalidField(param: string, reason: string): SandboxRefusal {
 }
 
 /** The refusal of the first field that is not valid. */
-export function refusalOf({ issues: [issue] }: ZodError): SandboxRefusal {
+export function refusalOfInput({ issues: [issue] }: ZodError): SandboxRefusal {
   return invalidField(
     issue?.path.join(".") ?? "body",
     issue === undefined ? "is not valid" : messageOf(issue),
