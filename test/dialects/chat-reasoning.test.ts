@@ -201,7 +201,12 @@ describe("the thoughts of a chat completion", () => {
 
 describe("the budget of a chat completion for thoughts", () => {
   const asked = (budget: number, fields: object, paid: number | null = null) =>
-    chat(anthropic, "claude-sonnet-4-5", { ...HI, reasoning: { max_tokens: budget }, ...fields }, { maxTokens: paid });
+    chat(
+      anthropic,
+      "claude-sonnet-4-5",
+      { ...HI, reasoning: { max_tokens: budget }, ...fields },
+      { maxTokens: paid },
+    );
   const sent = () => {
     const { max_tokens, thinking } = vendor.sent.at(-1)?.body ?? {};
     return [max_tokens, thinking.budget_tokens];
