@@ -2,7 +2,7 @@ import { isIPv4 } from "node:net";
 import { resolve } from "node:path";
 import { messageOf } from "../errors/issue-message.ts";
 import { withSecretsFromFiles } from "./secret-files.ts";
-import { SECRETS, SETTING_NAMES, type SettingValues, settings } from "./settings.ts";
+import { ALSO_IN_LOWER_CASE, SECRETS, SETTING_NAMES, type SettingValues, settings } from "./settings.ts";
 import { unknownSettings } from "./unknown-settings.ts";
 import { usableCores } from "./usable-cores.ts";
 
@@ -49,6 +49,7 @@ export function readConfig(environment: Environment): Config {
       .map(([name, value]) => [name, value?.trim()] as const)
       .filter(([, value]) => value !== undefined && value !== ""),
   );
+  for (const name of ALSO_IN_LOWER_CASE) present[name] = present[name.toLowerCase()] ?? present[name];
   return configOf(checkedValues(present), present);
 }
 
@@ -126,6 +127,8 @@ function configOf(values: SettingValues, present: Environment) {
     otlpHeaders: values.OTEL_EXPORTER_OTLP_HEADERS ?? null,
     /** Whether traces are exported. */
     traces: (values.OTEL_EXPORTER_OTLP_ENDPOINT ?? values.OTEL_EXPORTER_OTLP_TRACES_ENDPOINT) !== undefined,
+    /** The proxies that lead to upstreams. */
+    upstreamProxies: { https: values.HTTPS_PROXY, http: values.HTTP_PROXY, except: values.NO_PROXY },
     metricsFrom: values.OSTIARY_METRICS_FROM,
     /** The port for metrics; `null`: that of the API. */
     metricsPort: values.OSTIARY_METRICS_PORT,
@@ -171,7 +174,7 @@ function withoutSecretValues(values: SettingValues, present: Environment): Reado
       if (name.endsWith("_FILE")) return [name, present[name]];
       const isSecret = SECRETS.some((secret) => secret === name);
       // A password may contain what looks like a URL.
-      if (isSecret && !name.endsWith("_URL")) return [name, "(set)"];
+      if (isSecret && !/_(URL|PROXY)$/.test(name)) return [name, "(set)"];
       if (typeof value === "string" && value.includes("://")) return [name, addressIn(value)];
       return [name, isSecret ? "(set)" : value];
     }),

@@ -45,6 +45,31 @@ export const redisUrl = z.string().superRefine((value, context) => {
   }
 });
 
+const SCHEME = /^[a-z][a-z0-9+.-]*:\/\//i;
+
+/** The URL of an HTTP proxy, as programs accept it: `http://` may be omitted. The message of a problem never contains the URL, which may have a password. */
+export const proxy = z.string().transform((value, context): string => {
+  const address = SCHEME.test(value) ? value : `http://${value}`;
+  const { protocol = "", pathname, search = "", hash = "" } = URL.canParse(address) ? new URL(address) : {};
+  if (/^https?:$/.test(protocol) && pathname === "/" && search + hash === "") return address;
+  const message =
+    "must be the scheme, host and port of an HTTP proxy, such as http://proxy.example.com:3128 or http://user:password@proxy.example.com:3128, with special characters of the password percent-encoded";
+  context.addIssue({ code: "custom", message });
+  return z.NEVER;
+});
+
+/** Hosts that are reached without a proxy, separated by commas or spaces. */
+export const noProxy = z
+  .string()
+  .transform((value) => value.split(/[\s,]+/).filter((part) => part !== ""))
+  .superRefine((parts, context) => {
+    for (const part of parts) {
+      if (!part.includes("/") || parseNetworks([part]).problems.length === 0) continue;
+      const message = `"${part}" must be a host such as models.example.com, an IP address, a CIDR block such as 10.0.0.0/8, or *`;
+      context.addIssue({ code: "custom", message });
+    }
+  });
+
 export const wholeNumber = (from: number, to: number) =>
   z
     .string()

@@ -9,8 +9,10 @@ import {
   host,
   isOrigin,
   networks,
+  noProxy,
   oneOf,
   origins,
+  proxy,
   redisUrl,
   resourceAttributes,
   sealKeys,
@@ -81,6 +83,9 @@ const variables = z.object({
     .string()
     .regex(SERVICE_NAME, "must begin with a letter and have at most 40 letters, digits, spaces, - or _")
     .default("Ostiary"),
+  HTTPS_PROXY: proxy.nullable().default(null),
+  HTTP_PROXY: proxy.nullable().default(null),
+  NO_PROXY: noProxy.default([]),
   OTEL_EXPORTER_OTLP_ENDPOINT: url("http:", "https:").optional(),
   OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: url("http:", "https:").optional(),
   OTEL_EXPORTER_OTLP_HEADERS: headers.optional(),
@@ -99,9 +104,18 @@ const variables = z.object({
 export const SECRETS: readonly (keyof typeof variables.shape)[] = [
   "DATABASE_URL",
   "REDIS_URL",
+  "HTTPS_PROXY",
+  "HTTP_PROXY",
   "OSTIARY_OPERATOR_PASSWORD",
   "OSTIARY_RESPONSES_KEY",
   "OTEL_EXPORTER_OTLP_HEADERS",
+];
+
+/** Settings that most programs read, and prefer, in lower case. */
+export const ALSO_IN_LOWER_CASE: readonly (keyof typeof variables.shape)[] = [
+  "HTTPS_PROXY",
+  "HTTP_PROXY",
+  "NO_PROXY",
 ];
 
 /** The values of the settings, by their variables. */

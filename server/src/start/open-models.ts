@@ -16,7 +16,7 @@ import { type Startup, watchFile } from "./startup.ts";
 
 /** How long a local model server has to answer, so that the start is not delayed. */
 const LOCAL_SERVER_TIMEOUT_MS = 300;
-/** How often the log names an upstream that refuses the credential. */
+/** How often the log names an upstream that refuses the credential, or a failure of the proxy. */
 const REPEATED_REFUSAL_MS = 60_000;
 
 /** A valid catalog file. */
@@ -53,7 +53,16 @@ export type OpenModels = Awaited<ReturnType<typeof openModels>>;
 export async function openModels(startup: Startup) {
   const { settings, log, teardown, now } = startup;
   const { config, catalogFile } = settings;
-  const transport = new UndiciTransport();
+  const logProxyFailure = atMostOnceIn(REPEATED_REFUSAL_MS, startup.monotonicMs, (reason, host: string) =>
+    log.error(
+      { host, reason },
+      "an upstream cannot be reached through the proxy of HTTPS_PROXY or HTTP_PROXY",
+    ),
+  );
+  const transport = new UndiciTransport({
+    proxies: config.upstreamProxies,
+    onProxyFailed: ({ message }, url) => logProxyFailure(message, new URL(url).host),
+  });
   teardown.add("transport", () => transport.close());
   if (catalogFile === null) {
     const catalog = new LiveCatalog(await catalogWithoutFile(config, transport, now()));

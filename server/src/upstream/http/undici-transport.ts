@@ -1,45 +1,78 @@
 /// <reference path="./undici-parts.d.ts" />
 // The parts of undici are imported one by one: the whole package includes fetch, WebSocket and caches, and takes as long to load as all other code
 // for upstreams.
+import type { LookupFunction } from "node:net";
+import buildConnector from "undici/lib/core/connect.js";
 import errors from "undici/lib/core/errors.js";
 import Agent from "undici/lib/dispatcher/agent.js";
 import type { RequestSignal } from "../../errors/request-signal.ts";
 import { SharedTimeouts } from "../../errors/shared-timeouts.ts";
 import { sharedLookup } from "../../networks/shared-lookup.ts";
 import {
+  type HeaderList,
   type Transport,
   TransportError,
   type TransportRequest,
   type TransportResponse,
 } from "../transport.ts";
+import { ProxyFailure, refusedByProxy } from "./connect-failures.ts";
 import { UNCOMPRESSED } from "./decoded-answer.ts";
+import { NO_PROXIES, type OutgoingProxy, Proxies, type ProxySettings } from "./proxies.ts";
+import { connectThroughProxy } from "./tunnel.ts";
 import { AnswerOverdue, UndiciExchange } from "./undici-exchange.ts";
-import { type ConnectOptions, connectWithoutInterim, MAX_RECEIVED_BYTES } from "./without-interim.ts";
+import { connectWithoutInterim, MAX_RECEIVED_BYTES } from "./without-interim.ts";
 
+/** How a URL is reached. */
 interface Target {
+  /** The host that gets the request: for an upstream of `http:` that has a proxy, the proxy. */
   readonly origin: string;
   readonly path: string;
+  /** The transport's own headers. */
+  readonly headers: HeaderList;
+  /** The proxy that connects to the upstream; `null`: the host is connected to directly. */
+  readonly tunnel: OutgoingProxy | null;
+  /** Whether the host is a proxy, which sends the request to the upstream. */
+  readonly isRelayed: boolean;
+}
+
+/** Called when a request to the URL has failed because of its proxy. */
+type OnProxyFailed = (failure: ProxyFailure, url: string) => void;
+
+export interface UndiciTransportOptions {
+  /** Looks up the hosts of upstreams and proxies. */
+  readonly lookup?: LookupFunction;
+  /** See {@link MAX_RECEIVED_BYTES}. */
+  readonly maxReceivedBytes?: number;
+  readonly proxies?: ProxySettings;
+  readonly onProxyFailed?: OnProxyFailed;
 }
 
 const MAX_TARGETS = 1_000;
-/** The system's calls that fail before anything is sent. */
-const CONNECTING: ReadonlySet<unknown> = new Set(["connect", "getaddrinfo"]);
+const PROXY_AUTHENTICATION_REQUIRED = 407;
 
 /** Upstreams over HTTP: undici's dispatcher, a tenth of the cost of Node's global `fetch`, and cheaper than Deno's. */
 export class UndiciTransport implements Transport {
-  /** One agent for each connect timeout of the catalog, because undici sets it for an agent. */
-  readonly #agents = new Map<number, Agent>();
+  /** One agent for each connect timeout of the catalog, because undici sets it for an agent, and for each way to connect. */
+  readonly #agents = { direct: new Map<number, Agent>(), tunnel: new Map<number, Agent>() };
   /** The timeouts of whole answers, by their length. */
   readonly #totals = new Map<number, SharedTimeouts>();
   /** Parsed URLs. There are few: the catalog names the upstreams. */
   readonly #targets = new Map<string, Target>();
-  readonly #options: Omit<ConnectOptions, "timeoutMs">;
+  readonly #lookup: LookupFunction;
+  readonly #maxReceivedBytes: number;
+  readonly #proxies: Proxies;
+  readonly #onProxyFailed: OnProxyFailed;
 
   constructor({
     lookup = sharedLookup(),
     maxReceivedBytes = MAX_RECEIVED_BYTES,
-  }: Partial<Omit<ConnectOptions, "timeoutMs">> = {}) {
-    this.#options = { lookup, maxReceivedBytes };
+    proxies = NO_PROXIES,
+    onProxyFailed = () => {},
+  }: UndiciTransportOptions = {}) {
+    this.#lookup = lookup;
+    this.#maxReceivedBytes = maxReceivedBytes;
+    this.#proxies = new Proxies(proxies);
+    this.#onProxyFailed = onProxyFailed;
   }
 
   send({
@@ -51,8 +84,11 @@ export class UndiciTransport implements Transport {
     timeouts,
     memory,
   }: TransportRequest): Promise<TransportResponse> {
-    const { origin, path } = this.#targetOf(url);
-    const toError = (error: unknown, wasSent: boolean) => toTransportError(error, signal, wasSent);
+    const target = this.#targetOf(url);
+    const toError = (error: unknown, wasSent: boolean) => {
+      if (error instanceof ProxyFailure) this.#onProxyFailed(error, url);
+      return toTransportError(error, signal, wasSent);
+    };
     const exchange = new UndiciExchange({
       signal,
       toError,
@@ -60,30 +96,39 @@ export class UndiciTransport implements Transport {
       memory,
     });
     const head = exchange.head();
-    this.#agentFor(timeouts.connectMs).dispatch(
+    this.#agentFor(target, timeouts.connectMs).dispatch(
       {
-        origin,
-        path,
+        origin: target.origin,
+        path: target.path,
         method,
-        headers: [...headers, ...UNCOMPRESSED],
+        headers: [...headers, ...target.headers],
         body,
         headersTimeout: timeouts.firstByteMs,
         bodyTimeout: timeouts.idleMs,
       },
       exchange,
     );
-    return head;
+    return target.isRelayed ? head.then((answer) => this.#ofRelay(answer, url)) : head;
   }
 
   async close(): Promise<void> {
-    await Promise.all([...this.#agents.values()].map((agent) => agent.destroy()));
+    const agents = Object.values(this.#agents).flatMap((ofWay) => [...ofWay.values()]);
+    await Promise.all(agents.map((agent) => agent.destroy()));
+  }
+
+  /** @throws {ProxyFailure} the answer is the proxy's own, which wants to know who asks. */
+  async #ofRelay(answer: TransportResponse, url: string): Promise<TransportResponse> {
+    if (answer.status !== PROXY_AUTHENTICATION_REQUIRED) return answer;
+    await answer.body[Symbol.asyncIterator]().return?.();
+    const failure = refusedByProxy(answer.status);
+    this.#onProxyFailed(failure, url);
+    throw failure;
   }
 
   #targetOf(url: string): Target {
     let target = this.#targets.get(url);
     if (target === undefined) {
-      const { origin, pathname, search } = new URL(url);
-      target = { origin, path: pathname + search };
+      target = targetOf(new URL(url), this.#proxies);
       if (this.#targets.size >= MAX_TARGETS) this.#targets.clear();
       this.#targets.set(url, target);
     }
@@ -99,34 +144,47 @@ export class UndiciTransport implements Transport {
     return totals;
   }
 
-  #agentFor(connectMs: number): Agent {
-    let agent = this.#agents.get(connectMs);
+  #agentFor({ tunnel }: Target, connectMs: number): Agent {
+    const agents = tunnel === null ? this.#agents.direct : this.#agents.tunnel;
+    let agent = agents.get(connectMs);
     if (agent === undefined) {
-      const connect = connectWithoutInterim({ ...this.#options, timeoutMs: connectMs });
+      const [timeoutMs, lookup] = [connectMs, this.#lookup];
+      const connector =
+        tunnel === null
+          ? buildConnector({ timeout: timeoutMs, lookup })
+          : connectThroughProxy({ timeoutMs, lookup, proxy: tunnel });
+      const connect = connectWithoutInterim(connector, this.#maxReceivedBytes);
       agent = new Agent({ connect, connections: null, pipelining: 1 });
-      this.#agents.set(connectMs, agent);
+      agents.set(connectMs, agent);
     }
     return agent;
   }
 }
 
-/** Whether no connection was made, so that nothing was sent. For a host with several addresses, all of them have failed. */
-function isOfConnecting(error: unknown): boolean {
-  const [first] = error instanceof AggregateError ? error.errors : [error];
-  return first instanceof Error && "syscall" in first && CONNECTING.has(first.syscall);
+function targetOf(url: URL, proxies: Proxies): Target {
+  const { origin, host, pathname, search } = url;
+  const path = pathname + search;
+  const proxy = proxies.of(url);
+  if (proxy === null || url.protocol === "https:") {
+    return { origin, path, headers: UNCOMPRESSED, tunnel: proxy, isRelayed: false };
+  }
+  // The form of a request to a proxy (RFC 9112, section 3.2.2). Many proxies open tunnels to the port of HTTPS only.
+  return {
+    origin: proxy.address.origin,
+    path: `${origin}${path}`,
+    headers: [...UNCOMPRESSED, "host", host, ...proxy.credential],
+    tunnel: null,
+    isRelayed: true,
+  };
 }
 
 function toTransportError(error: unknown, signal: RequestSignal, wasSent: boolean): TransportError {
   if (signal.aborted) return new TransportError("aborted", "the request was aborted", error, wasSent);
-  if (error instanceof errors.ConnectTimeoutError) {
-    return new TransportError("connect", "the upstream could not be reached in time", error);
-  }
+  // No connection was made.
+  if (error instanceof TransportError) return error;
   const isLate = error instanceof errors.HeadersTimeoutError || error instanceof errors.BodyTimeoutError;
   if (isLate || error instanceof AnswerOverdue) {
     return new TransportError("timeout", "the upstream took too long", error);
-  }
-  if (isOfConnecting(error)) {
-    return new TransportError("connect", "the upstream could not be reached", error);
   }
   return new TransportError("cut", "the upstream's connection broke", error);
 }

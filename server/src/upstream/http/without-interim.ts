@@ -1,6 +1,7 @@
 /// <reference path="./undici-parts.d.ts" />
-import type { LookupFunction, Socket } from "node:net";
-import buildConnector from "undici/lib/core/connect.js";
+import type { Socket } from "node:net";
+import type buildConnector from "undici/lib/core/connect.js";
+import { connectFailure } from "./connect-failures.ts";
 
 /** The first line of an interim answer. 101 is not one: another protocol follows it. */
 const INTERIM = /^HTTP\/1\.[01] 1(?!01)\d\d[ \r\n]/;
@@ -19,27 +20,20 @@ const MAX_INTERIM = 10_000;
  */
 export const MAX_RECEIVED_BYTES = 1024 * 1024 * 1024;
 
-export interface ConnectOptions {
-  readonly timeoutMs: number;
-  /** Looks up the hosts of upstreams. */
-  readonly lookup: LookupFunction;
-  /** See {@link MAX_RECEIVED_BYTES}. */
-  readonly maxReceivedBytes: number;
-}
-
 /**
  * Connects for undici. Interim answers, which servers and proxies may send unasked, are dropped: undici breaks off a connection on which a 100
  * arrives. A connection on which too much arrives is closed.
+ *
+ * @param connect opens the connections.
+ * @param maxReceivedBytes see {@link MAX_RECEIVED_BYTES}.
  */
-export function connectWithoutInterim({
-  timeoutMs,
-  lookup,
-  maxReceivedBytes,
-}: ConnectOptions): buildConnector.connector {
-  const connect = buildConnector({ timeout: timeoutMs, lookup });
+export function connectWithoutInterim(
+  connect: buildConnector.connector,
+  maxReceivedBytes: number,
+): buildConnector.connector {
   return (options, callback) =>
     connect(options, (...[error, socket]) => {
-      if (error !== null) return callback(error, null);
+      if (error !== null) return callback(connectFailure(error), null);
       dropInterim(socket, maxReceivedBytes);
       callback(null, socket);
     });

@@ -1,0 +1,81 @@
+import { parseAddress, parseNetworks } from "../../networks/networks.ts";
+
+/** The HTTP proxies that lead to upstreams, as the environment names them. */
+export interface ProxySettings {
+  /** The URL of the proxy for upstreams of `https:`, with its user and password; `null`: they are reached directly. */
+  readonly https: string | null;
+  /** As `https`, for upstreams of `http:`. */
+  readonly http: string | null;
+  /** What is reached directly: hosts with their subdomains, addresses and CIDR blocks, all but a block with a port or without; `*`: every host. */
+  readonly except: readonly string[];
+}
+
+/** A proxy and what is sent to it. */
+export interface OutgoingProxy {
+  /** Without user and password. */
+  readonly address: URL;
+  /** The header that authenticates with the proxy, as a name and a value. Empty: the URL has no user. */
+  readonly credential: readonly string[];
+}
+
+export const NO_PROXIES: ProxySettings = { https: null, http: null, except: [] };
+
+/** Hosts that are this machine, where model servers run that no proxy reaches. */
+const LOOPBACK = /^(localhost|.*\.localhost|127(\.\d{1,3}){3}|\[::1\])$/;
+const EXEMPT_HOST = /^\*?\.?(.*?)(?::(\d+))?$/;
+
+/** Finds the proxies of upstreams. */
+export class Proxies {
+  readonly #https: OutgoingProxy | null;
+  readonly #http: OutgoingProxy | null;
+  readonly #except: readonly string[];
+
+  constructor({ https, http, except }: ProxySettings) {
+    this.#https = https === null ? null : proxyOf(new URL(https));
+    this.#http = http === null ? null : proxyOf(new URL(http));
+    this.#except = except.map((entry) => entry.toLowerCase());
+  }
+
+  /** The proxy of an upstream's URL; `null`: it is reached directly. */
+  of(url: URL): OutgoingProxy | null {
+    const proxy = url.protocol === "https:" ? this.#https : this.#http;
+    if (proxy === null || LOOPBACK.test(url.hostname)) return null;
+    return this.#except.some((entry) => isExempt(entry, url)) ? null : proxy;
+  }
+}
+
+function proxyOf({ protocol, host, username, password }: URL): OutgoingProxy {
+  const user = Buffer.from(`${decoded(username)}:${decoded(password)}`).toString("base64");
+  return {
+    address: new URL(`${protocol}//${host}`),
+    credential: username === "" && password === "" ? [] : ["proxy-authorization", `Basic ${user}`],
+  };
+}
+
+/** A part of a URL without its escapes. A percent sign that begins none, as in the password `50%off`, makes it a text as it is. */
+function decoded(part: string): string {
+  try {
+    return decodeURIComponent(part);
+  } catch {
+    return part;
+  }
+}
+
+function isExempt(entry: string, { hostname, port, protocol }: URL): boolean {
+  if (entry === "*") return true;
+  const address = withoutBrackets(hostname);
+  // An address of IPv6 without brackets has colons, but no port.
+  if (entry.includes("/") || parseAddress(entry) !== null) return isIn(address, entry);
+  const [, name = "", onlyPort] = EXEMPT_HOST.exec(entry) ?? [];
+  if (onlyPort !== undefined && onlyPort !== (port || (protocol === "https:" ? "443" : "80"))) return false;
+  if (parseAddress(withoutBrackets(name)) !== null) return isIn(address, withoutBrackets(name));
+  return name !== "" && (hostname === name || hostname.endsWith(`.${name}`));
+}
+
+function isIn(address: string, network: string): boolean {
+  return parseNetworks([network]).networks.contains(address);
+}
+
+function withoutBrackets(host: string): string {
+  return host.replace(/^\[|\]$/g, "");
+}
