@@ -117,6 +117,13 @@ describe("the pages beside an answer, as Perplexity and xAI have them", () => {
     expect((await streamed(first, { ...annotated, citations })).annotations).toEqual([FLAT]);
   });
 
+  it("keep their numbers beside pages that are not readable", async () => {
+    const unreadable = { url: `https://example.com/${"x".repeat(10_000)}` };
+    const last = { ...choice("delta", {}), search_results: [unreadable, null, milan] };
+    const { annotations } = await streamed(choice("delta", { content: "See [1][2][3]." }, null), last);
+    expect(annotations).toEqual([place(milan, 10, 13)]);
+  });
+
   it("are limited, and do not fail an answer with many references", async () => {
     const last = { ...choice("delta", {}), search_results: [rome] };
     const { annotations } = await streamed(choice("delta", { content: "[1]".repeat(20_000) }, null), last);

@@ -4,8 +4,8 @@ import { isJsonObject, type Json, type JsonObject, objectsIn } from "../../json/
 const MAX_DESCRIPTION_LENGTH = 1_000;
 
 /**
- * The schema of a tool's input as Anthropic takes it: of the type `object`, which some MCP servers leave out for tools without parameters, and without
- * alternatives at its root. Those become one object that allows the properties of all of them, and the description tells which belong together.
+ * The schema of a tool's input as Anthropic takes it: of the type `object`, which some MCP servers leave out for tools without parameters, and
+ * without alternatives at its root. Those become one object that allows the properties of all, and the description tells which belong together.
  */
 export function inputSchema(schema: JsonObject): JsonObject {
   const { anyOf, oneOf, allOf, ...own } = schema;
