@@ -15,6 +15,7 @@ import { publicEntryOf } from "../audit/public-entry.ts";
 import { untilEnded } from "../database/reads.ts";
 import { toFailure } from "../errors/failure.ts";
 import { messageOf } from "../errors/issue-message.ts";
+import type { ResponseHeaders } from "../errors/response-headers.ts";
 import { chooseCoding } from "./content-coding.ts";
 import { invalid } from "./invalid-field.ts";
 import {
@@ -29,13 +30,7 @@ import {
   type Schema,
   schemaOf,
 } from "./openapi-parts.ts";
-import {
-  jsonReply,
-  NO_FACTS,
-  type QueryOperation,
-  type QuerySource,
-  type ResponseHeaders,
-} from "./operation.ts";
+import { jsonReply, NO_FACTS, type QueryOperation, type QuerySource } from "./operation.ts";
 import { readChoice, readLimit, requireKnownParameters } from "./query-parameters.ts";
 
 const AUDIT_ERRORS: readonly ErrorCode[] = [
