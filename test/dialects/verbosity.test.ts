@@ -55,6 +55,24 @@ describe("the verbosity of a response, which Codex sets", () => {
     expect(vendor.sent.map(({ body }) => body.verbosity)).toEqual(["low"]);
   });
 
+  it("still reaches a server for others after a refusal that may quote one client", async () => {
+    const upstream = upstreamAt();
+    vendor.answers(400, { error: { message: "Invalid text: verbosity" } });
+    const asked = { ...ASKED, input: "What is verbosity?" };
+    await expect(respond(upstream, "m", asked)).rejects.toMatchObject({ status: 400 });
+    vendor.answersBy(fine);
+    vendor.answersOnce(400, { error: { message: "Invalid text: verbosity" } });
+    await ignoredOf(asked, upstream);
+    await ignoredOf(ASKED, upstream);
+    expect(vendor.sent.map(({ body }) => body.verbosity)).toEqual([
+      "low",
+      undefined,
+      "low",
+      undefined,
+      "low",
+    ]);
+  });
+
   it("is no reason to send a request again that has none", async () => {
     vendor.answers(400, { error: { message: "verbosity is no city" } });
     const asked = { input: "Hi", text: { verbosity: "medium" } };
