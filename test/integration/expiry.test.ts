@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { dropExpiredSessions } from "../../server/src/accounts/users-store.ts";
+import { PostgresNodes } from "../../server/src/admission/nodes-store.ts";
 import { openDatabaseOf, type ServiceDatabase } from "../fixtures/database.ts";
 import { refusalOf, signInOperator, startOperatedService } from "../fixtures/operator.ts";
 import { statusOf } from "../fixtures/request.ts";
@@ -188,5 +189,30 @@ describe("an address from which a key was used", () => {
     expect(await addresses()).toEqual(["127.0.0.1"]);
     await sql`update key_addresses set last_seen_at = now() - interval '31 days' where key = ${id}`;
     expect(await addresses()).toEqual([]);
+  });
+});
+
+describe("a node that shares Redis and was killed", () => {
+  it("is removed after thirty days, but not because the database's clock has jumped", async () => {
+    const enter = (label: string, coordination: string, days: number) => sql`
+      insert into nodes (id, coordination, label, seen_at, life)
+      values (gen_random_uuid(), ${coordination}, ${label}, now() - make_interval(days => ${days}), gen_random_uuid())`;
+    await enter("killed", "redis", 31);
+    await enter("running", "redis", 31);
+    await enter("absent", "redis", 29);
+    await enter("alone", "alone", 31);
+    const labels = async () =>
+      (await sql<{ label: string }[]>`select label from nodes order by label`).map(({ label }) => label);
+    const before = await labels();
+    const nodes = new PostgresNodes(sql);
+    await nodes.removeAbsent();
+    expect(await labels()).toEqual(before);
+    // It is seen by the clock that has jumped.
+    await sql`update nodes set seen_at = now() - interval '30 days 1 hour' where label = 'running'`;
+    await nodes.removeAbsent();
+    expect(await labels()).toEqual(before.filter((label) => label !== "killed"));
+    await nodes.removeAbsent();
+    expect(await labels()).toEqual(before.filter((label) => label !== "killed" && label !== "running"));
+    await sql`delete from nodes where label in ('absent', 'alone')`;
   });
 });

@@ -24,6 +24,8 @@ export interface NodeLife {
 
 /** A node that was not seen for this long counts as gone. Each node updates its row every second. */
 const LIVE_S = 10;
+/** A node with Redis that was not seen for this long, such as one that was killed and lost its data folder, is removed. */
+const MAX_ABSENCE_DAYS = 30;
 /** Unused Redis servers beyond this number are deleted. */
 const MAX_SERVERS = 1_000;
 
@@ -36,6 +38,8 @@ const MAX_SERVERS = 1_000;
  */
 export class PostgresNodes implements NodeRecords {
   readonly #database: Database;
+  /** The nodes that were absent for long at the last {@link removeAbsent}, with the times when they were seen. */
+  #absent: readonly { readonly id: string; readonly seenAt: string }[] = [];
 
   constructor(database: Database) {
     this.#database = database;
@@ -142,6 +146,23 @@ export class PostgresNodes implements NodeRecords {
   /** Removes the node, unless another process has entered as this node. */
   async remove({ id, life }: NodeLife): Promise<void> {
     await this.#database`delete from nodes where id = ${id} and life = ${life}`;
+  }
+
+  /**
+   * Removes the nodes with Redis that were not seen for 30 days, and since the call before. Call it about every hour. The database's clock alone
+   * removes none, because it may have jumped ahead.
+   */
+  async removeAbsent(): Promise<void> {
+    this.#absent = await this.#database`
+      with removed as (
+        delete from nodes using jsonb_to_recordset(${this.#database.json([...this.#absent])}) as known (id uuid, "seenAt" timestamptz)
+        where nodes.id = known.id and coordination = 'redis' and seen_at = known."seenAt"
+          and seen_at < now() - make_interval(days => ${MAX_ABSENCE_DAYS})
+        returning nodes.id
+      )
+      select id, seen_at::text as "seenAt" from nodes
+      where coordination = 'redis' and seen_at < now() - make_interval(days => ${MAX_ABSENCE_DAYS})
+        and id not in (select id from removed)`;
   }
 
   /** Removes all other nodes, because the operator has confirmed that they are gone. */

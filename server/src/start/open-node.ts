@@ -30,6 +30,7 @@ export type OpenNode = Awaited<ReturnType<typeof openNode>>;
 
 type JobParts = Pick<OpenNode, "database" | "longReads" | "clocks" | "redisMemory"> & {
   readonly membership: Membership;
+  readonly registry: PostgresNodes;
 };
 
 /**
@@ -59,9 +60,10 @@ export async function openNode(startup: Startup) {
   const admissions = new Admissions(store);
   teardown.add("admission store", () => store.close());
   let isReplaced = false;
+  const registry = new PostgresNodes(database);
   const joining = joinNodes(config, {
     id,
-    registry: new PostgresNodes(database),
+    registry,
     position: positionInDatabase(database),
     redis,
     admissions,
@@ -78,7 +80,7 @@ export async function openNode(startup: Startup) {
   // others from starting.
   teardown.add("membership", async () => (await joining.catch(() => null))?.leave());
   const membership = await joining;
-  addJobs(startup, { database, longReads, clocks, redisMemory, membership });
+  addJobs(startup, { database, longReads, clocks, redisMemory, membership, registry });
   const probes = await openProbes(startup, stores.requireWritable, redis);
   return {
     id,
@@ -117,7 +119,7 @@ async function openProbes(
 /** Adds the background jobs that keep the node a member, and its database in order. */
 function addJobs(
   { log, jobs }: Startup,
-  { database, longReads, clocks, redisMemory, membership }: JobParts,
+  { database, longReads, clocks, redisMemory, membership, registry }: JobParts,
 ): void {
   jobs.add(
     { name: "renew the node's membership", everyMs: SECOND_MS, run: () => membership.renew() },
@@ -135,6 +137,7 @@ function addJobs(
           log.warn({ ended }, "ended transactions of a node that had stopped in the middle of them");
       },
     },
+    { name: "remove absent nodes", everyMs: HOUR_MS, run: () => registry.removeAbsent() },
     { name: "compare clocks", everyMs: MINUTE_MS, run: () => clocks.compare() },
     { name: "check Redis's memory policy", everyMs: MINUTE_MS, run: async () => redisMemory?.check() },
     {
