@@ -124,6 +124,47 @@ describe.skipIf(RUNTIME === "deno")("requests whose bodies arrive after their an
   });
 });
 
+describe("a request that asks for another protocol", () => {
+  const UPGRADE = "connection: Upgrade\r\nupgrade: websocket\r\n";
+  const upgrades = [
+    ["a page's", `GET /healthz HTTP/1.1\r\nhost: x\r\n${UPGRADE}\r\n`],
+    ["one without a key", `GET /v1/models HTTP/1.1\r\nhost: x\r\n${UPGRADE}\r\n`],
+    ["one with a body", `POST /v1/models HTTP/1.1\r\nhost: x\r\n${UPGRADE}content-length: 2\r\n\r\n{}`],
+    [
+      "one with a body in chunks",
+      `POST /v1/models HTTP/1.1\r\nhost: x\r\n${UPGRADE}transfer-encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\n\r\n`,
+    ],
+  ] as const;
+
+  // Deno closes the connection of a request whose body was not read.
+  const kept = upgrades.filter(([, text]) => RUNTIME === "node" || text.startsWith("GET"));
+
+  it.each(kept)("is answered as if it did not, and keeps its connection: %s", async (_, upgrade) => {
+    using connection = await openRaw(service.baseUrl);
+    connection.send(upgrade);
+    expect((await connection.answer()).status).not.toBe(101);
+    connection.send(HEALTH);
+    expect((await connection.answer()).body).toBe('{"status":"ok"}');
+  });
+
+  // Node drops what came in the same piece. So the client must see that the connection has ended.
+  it.each(upgrades)(
+    "does not leave a request that comes behind it without an answer on an open connection: %s",
+    async (_, upgrade) => {
+      for (const before of ["", HEALTH]) {
+        using connection = await openRaw(service.baseUrl);
+        connection.send(`${before}${upgrade}${HEALTH}`);
+        if (before !== "") await connection.answer();
+        expect((await connection.answer()).status).not.toBe(101);
+        const ended = connection.closed.then(() => "closed");
+        const answered = connection.answer().then(({ body }) => body);
+        expect(["closed", '{"status":"ok"}']).toContain(await Promise.race([ended, answered]));
+        await Promise.allSettled([answered]);
+      }
+    },
+  );
+});
+
 describe("requests that are sent without awaiting their answers", () => {
   it("are answered in their order", async () => {
     using connection = await openRaw(service.baseUrl);

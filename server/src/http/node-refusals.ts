@@ -110,7 +110,7 @@ function isWithinBody({ parser }: ParsedSocket): boolean {
 }
 
 /** Closes a connection when all requests that came before are answered. */
-function endAfterAnswers(socket: Socket): void {
+export function endAfterAnswers(socket: Socket): void {
   // Node reports an error for each further piece.
   if (ENDING.has(socket)) return;
   ENDING.add(socket);

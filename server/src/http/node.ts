@@ -15,10 +15,11 @@ import { Acceptors, BACKLOG } from "./acceptors.ts";
 import { AnswerHeads } from "./answer-head.ts";
 import { answerOn, ClientConnections, type ClientSocket } from "./client-connections.ts";
 import { EarlyRefusals } from "./early-refusals.ts";
+import { asksForUpgrade, onDroppedRequests } from "./ignored-upgrades.ts";
 import { isApiPath, type Listener, type ListenerOptions, type Served } from "./listener.ts";
 import { invalidTargetAnswer } from "./listener-refusal.ts";
 import { closeAfterBody, type ListenerParts, NodeExchange, pathOf, valuesOf } from "./node-exchange.ts";
-import { answerRefusals, refuse } from "./node-refusals.ts";
+import { answerRefusals, endAfterAnswers, refuse } from "./node-refusals.ts";
 import { handleInTurn } from "./pipelined-requests.ts";
 import { RestingConnections } from "./resting-connections.ts";
 import type { TlsPair } from "./tls-pair.ts";
@@ -174,8 +175,12 @@ class NodeListener implements Listener {
     if (this.#isRetiring) response.shouldKeepAlive = false;
     // `on` listens to an event that occurs once, because `once` would create two more functions.
     response.on("close", this.#onEnd);
-    if (response.socket !== null) this.#dispatch(request, response, awaitsContinue);
-    else handleInTurn(socket, response, () => this.#dispatch(request, response, awaitsContinue));
+    const isUpgrade = asksForUpgrade(request);
+    if (isUpgrade) endBeforeDropped(request, response);
+    const dispatch = () => this.#dispatch(request, response, awaitsContinue);
+    if (response.socket === null) handleInTurn(socket, response, dispatch);
+    else if (isUpgrade) void setImmediate().then(() => response.destroyed || dispatch());
+    else dispatch();
   }
 
   #endRequest({ req: request, shouldKeepAlive }: ServerResponse): void {
@@ -197,6 +202,17 @@ class NodeListener implements Listener {
       if (this.#connections.closeAnswered(this.#closeIdle) > 0) this.#closeKept();
     }, KEPT_WHEN_STOPPING_MS).unref();
   }
+}
+
+/**
+ * Makes a request's answer the last one of its connection if Node drops what came behind the request. That is known after the present turn of the event
+ * loop, or when the request's body has arrived.
+ */
+function endBeforeDropped(request: IncomingMessage, response: ServerResponse): void {
+  onDroppedRequests(request, () => {
+    if (!response.headersSent) response.shouldKeepAlive = false;
+    endAfterAnswers(request.socket);
+  });
 }
 
 /** HTTP/1.1, with TLS too: HTTP/2 would need an exchange of its own, as this one writes HTTP/1.1's frames by itself. */
