@@ -31,7 +31,7 @@ const ACCOUNT: readonly PageUnderTest[] = [
   { path: "/settings/credits", title: "Credits" },
   { path: "/settings/account", title: "Account" },
 ];
-/** Pages of what only an account in use has. `:key` is the id of its key. */
+/** Pages of what only an account in use has. `:key` is the id of its key, `:account` its own. */
 const DETAILS: readonly PageUnderTest[] = [
   { path: "/settings/keys/:key", title: "test" },
   { path: "/settings/keys/:key/rotation", title: "Rotate “test”" },
@@ -39,6 +39,7 @@ const DETAILS: readonly PageUnderTest[] = [
 ];
 const OPERATOR: readonly PageUnderTest[] = [
   { path: "/operator", title: "Accounts" },
+  { path: "/operator/accounts/:account?tab=log", title: "Test" },
   { path: "/operator/usage", title: "Usage" },
   { path: "/operator/log", title: "Request log" },
   { path: "/operator/status", title: "Status" },
@@ -59,6 +60,7 @@ const WIDER = [768, 1_024, WIDTH, 1_440, 1_920];
 
 let owner: Owner;
 let keyId: string;
+let accountId: string;
 let operator: Visitor;
 
 const site = openSite(startOperatedService);
@@ -67,7 +69,7 @@ beforeAll(async () => {
   if (!hasBrowser) return;
   operator = await signInOperator(site.service.baseUrl);
   const busy = await signUpWithKey(site.service.baseUrl);
-  for (const model of ["sandbox/echo", "sandbox/lorem", "no/such-model"]) {
+  for (const model of ["sandbox/echo", "sandbox/lorem", `no/such-model-${"x".repeat(60)}`]) {
     await sendChat(site.service.baseUrl, busy.key, {
       model,
       messages: [{ role: "user", content: "hello" }],
@@ -75,6 +77,7 @@ beforeAll(async () => {
     });
   }
   await busy.trpc.tokens.create.mutate({ name: "script" });
+  accountId = (await busy.trpc.account.get.query()).id;
   keyId = (await busy.trpc.keys.list.query()).keys[0]?.id ?? "";
   const { id: revoked } = await busy.trpc.keys.create.mutate({ name: "x".repeat(64) });
   await busy.trpc.keys.revoke.mutate({ id: revoked });
@@ -90,7 +93,7 @@ beforeAll(async () => {
 });
 
 async function show(page: Page, { path, title }: PageUnderTest): Promise<void> {
-  await page.goto(path.replace(":key", keyId));
+  await page.goto(path.replace(":key", keyId).replace(":account", accountId));
   await page.getByRole("heading", { level: 1, name: title, exact: true }).waitFor();
   // Nothing is still on its way.
   await page.waitForFunction(() => !/Loading /.test(document.body.textContent));

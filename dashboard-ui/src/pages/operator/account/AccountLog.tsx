@@ -10,6 +10,7 @@ import { Paged } from "../../../components/Paged.tsx";
 import { Segmented } from "../../../components/Segmented.tsx";
 import textStyles from "../../../components/text.module.css";
 import consoleStyles from "../console.module.css";
+import styles from "./AccountLog.module.css";
 
 const PAGE_SIZE = 50;
 const SHOWN = [
@@ -24,19 +25,28 @@ const columnsFor = (fraction: number): readonly Column<AuditEntry>[] => [
     kind: "time",
     cell: ({ timestamp }) => <time dateTime={timestamp.toISOString()}>{formatExactTime(timestamp)}</time>,
   },
-  { label: "Model", cell: ({ model }) => model ?? <span className={textStyles.quiet}>none</span> },
+  {
+    label: "Model",
+    className: styles.model,
+    cell: ({ model }) => model ?? <span className={textStyles.quiet}>none</span>,
+  },
   { label: "Key", cell: ({ keyId }) => <code>…{keyId}</code> },
   {
     label: "Status",
+    className: styles.status,
     cell: ({ status, errorCode }) => `${status}${errorCode === null ? "" : ` ${errorCode}`}`,
   },
-  { label: "Latency", kind: "number", cell: ({ latencyMs }) => formatDuration(latencyMs) },
+  { label: "Latency", kind: "number", isMinor: true, cell: ({ latencyMs }) => formatDuration(latencyMs) },
   {
     label: "Cost",
     kind: "number",
     cell: ({ costNanoUsd }) => <AlignedUsd nanoUsd={costNanoUsd} fraction={fraction} />,
   },
-  { label: "Source IP", cell: ({ sourceIp }) => <code>{sourceIp ?? "unknown"}</code> },
+  {
+    label: "Source IP",
+    className: styles.address,
+    cell: ({ sourceIp }) => <code>{sourceIp ?? "unknown"}</code>,
+  },
 ];
 
 /** The account's requests, newest first. */
@@ -84,6 +94,7 @@ export function AccountLog({ accountId }: { readonly accountId: string }) {
         {entries.length > 0 ? (
           <DataTable
             caption="Requests of the account, newest first"
+            className={styles.log}
             columns={columns}
             rows={entries}
             rowKey={({ id }) => id}
