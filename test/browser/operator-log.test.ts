@@ -271,6 +271,10 @@ describe.skipIf(!hasBrowser)("a custom period of usage", () => {
       await page.goto(`/?range=custom&${days}`);
       await page.getByRole("alert").getByText(`${problem} Shown: the last 7 days.`).waitFor();
     }
+    // The fields are side by side, also with the note below one of them.
+    const fields = [page.getByLabel("First day"), page.getByLabel("Last day")];
+    const boxes = await Promise.all(fields.map((field) => field.boundingBox()));
+    expect(new Set(boxes.map((box) => box?.y)).size).toBe(1);
     await page.getByLabel("First day").fill("2026-01-31");
     await page.getByLabel("First day").press("Enter");
     await page.getByRole("alert").waitFor({ state: "detached" });
