@@ -203,7 +203,7 @@ describe("under Node", () => {
 
   it("trpc lists the keys of the account, and shows the client's error behind tRPC's", async () => {
     const output = await outputOf("trpc");
-    expect(output).toMatch(/^plan: free keys: .*production \(active\)/m);
+    expect(output).toMatch(/^plan: free keys: .*first \(active\)/m);
     expect(output).toMatch(/^refused: 404 NotFoundError true$/m);
   });
 
