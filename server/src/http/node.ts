@@ -176,11 +176,11 @@ class NodeListener implements Listener {
     // `on` listens to an event that occurs once, because `once` would create two more functions.
     response.on("close", this.#onEnd);
     const isUpgrade = asksForUpgrade(request);
-    if (isUpgrade) endBeforeDropped(request, response);
+    if (!isUpgrade && response.socket !== null) return this.#dispatch(request, response, awaitsContinue);
     const dispatch = () => this.#dispatch(request, response, awaitsContinue);
+    if (isUpgrade) endBeforeDropped(request, response);
     if (response.socket === null) handleInTurn(socket, response, dispatch);
-    else if (isUpgrade) void setImmediate().then(() => response.destroyed || dispatch());
-    else dispatch();
+    else void setImmediate().then(() => response.destroyed || dispatch());
   }
 
   #endRequest({ req: request, shouldKeepAlive }: ServerResponse): void {
