@@ -2,7 +2,7 @@ import type { AnswerEvent } from "../conversation/answer.ts";
 import type { AnswerHead, AnswerWriter, WireRequest } from "../conversation/wire.ts";
 import { TextTally } from "../tokens/text-tally.ts";
 import type { Usage } from "../tokens/token-estimate.ts";
-import type { ConversationAnswer, WireAnswer } from "../upstream/dialect.ts";
+import { type ConversationAnswer, type WireAnswer, withUsage } from "../upstream/dialect.ts";
 import { TransportError } from "../upstream/transport.ts";
 
 export interface Translation {
@@ -42,13 +42,22 @@ export async function translated(
   const writtenUsage = usage ?? (writer.needsUsage ? await estimate(produced) : null);
   return {
     kind: "whole",
-    body: writer.whole(writtenUsage),
+    body: wholeText(writer, writtenUsage, usage),
     usage,
     produced: () => produced,
     ignored: answer.ignored,
     ...(images === undefined ? {} : { images }),
     ...(stored && writtenUsage !== null && { stored: () => stored(writtenUsage) }),
   };
+}
+
+/** @param reported The usage that the upstream has reported. @throws {UpstreamRefused} with this usage for an answer that can't be written. */
+function wholeText(writer: AnswerWriter, usage: Usage | null, reported: Usage | null): string {
+  try {
+    return writer.whole(usage);
+  } catch (error) {
+    throw withUsage(error, reported);
+  }
 }
 
 /** Writes the events of an answer, and notes what they say of usage and text. */

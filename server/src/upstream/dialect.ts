@@ -79,6 +79,11 @@ export class UpstreamRefused extends Error {
   }
 }
 
+/** The error, with the usage that the upstream has reported with an answer that then could not be read or written. It is charged. */
+export function withUsage(error: unknown, usage: Usage | null): unknown {
+  return error instanceof UpstreamRefused && error.usage === null ? error.reporting(usage) : error;
+}
+
 /** What every request to an upstream has, whatever it asks for. */
 export interface UpstreamCall {
   readonly upstream: Upstream;

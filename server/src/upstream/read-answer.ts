@@ -9,7 +9,7 @@ import type { Signature } from "../conversation/conversation.ts";
 import { isJsonObject, type Json } from "../json/json.ts";
 import type { Usage } from "../tokens/token-estimate.ts";
 import { answerText, eventDataOf, parseable } from "./answer-body.ts";
-import type { ConversationAnswer } from "./dialect.ts";
+import { type ConversationAnswer, withUsage } from "./dialect.ts";
 import { jsonText, malformedResponse } from "./refusal.ts";
 import { TransportError, type TransportResponse } from "./transport.ts";
 import { begunAnswer } from "./whole-for-stream.ts";
@@ -193,7 +193,12 @@ export async function readAnswer(
   const { response: begun, isWhole } = stream ? await begunAnswer(first) : { response: first, isWhole: true };
   if (!isWhole) return { events: eventsOfStream(begun, reading), ignored };
   for (let response: TransportResponse | null = begun; response !== null; response = await more()) {
-    reader.readWhole(await answerText(response));
+    const text = await answerText(response);
+    try {
+      reader.readWhole(text);
+    } catch (error) {
+      throw withUsage(error, reader.usageSoFar);
+    }
   }
   if (!reader.isOver) reader.end();
   return { events: [reader.takePiece()], ignored };

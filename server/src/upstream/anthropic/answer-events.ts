@@ -45,12 +45,13 @@ export class MessageReader extends AnswerReader {
   readWhole(text: string): void {
     const message = parseExact(text);
     if (message?.type === "error") throw refusedIn(message, text);
-    if (message === null || !Array.isArray(message.content)) throw malformedResponse();
+    if (message === null) throw malformedResponse();
+    this.#note(message, message.usage);
+    if (!Array.isArray(message.content)) throw malformedResponse();
     for (const [index, block] of message.content.entries()) {
       this.#start(index, block);
       this.#stop(index);
     }
-    this.#note(message, message.usage);
     this.#finish();
   }
 

@@ -267,7 +267,7 @@ function wholeMessage({ publicModel }: ForwardCall, text: string): WholeAnswer {
   const body = parsedBody(text);
   const { content, usage } = body.value;
   if (body.value.type === "error") throw refusedIn(body.value, text);
-  if (!Array.isArray(content)) throw malformedResponse();
+  if (!Array.isArray(content)) throw malformedResponse().reporting(readMessagesUsage(usage));
   return {
     kind: "whole",
     body: body.textWith({ model: publicModel }),

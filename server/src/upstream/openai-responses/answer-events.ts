@@ -47,6 +47,7 @@ export class ResponseReader extends AnswerReader {
     const response = parseExact(text);
     if (response === null) throw malformedResponse();
     if (hasFailed(response)) throw refusedResponse(response);
+    this.#usageSoFar = readResponsesUsageSoFar(response.usage);
     if (!Array.isArray(response.output) || !ENDED.has(response.status)) throw malformedResponse();
     this.#finish(response);
   }

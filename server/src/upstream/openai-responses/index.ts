@@ -97,7 +97,9 @@ function wholeResponse(call: ForwardCall, text: string): WholeAnswer {
   const response = parsedBody(text);
   const { value } = response;
   if (hasFailed(value)) throw refusedResponse(value);
-  if (!Array.isArray(value.output) || !ENDED.has(value.status)) throw malformedResponse();
+  if (!Array.isArray(value.output) || !ENDED.has(value.status)) {
+    throw malformedResponse().reporting(readUsageOfResponse(value));
+  }
   const editor = new ResponseEditor(call);
   return {
     kind: "whole",
