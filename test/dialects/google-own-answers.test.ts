@@ -50,11 +50,13 @@ describe("an answer of Google", () => {
     "MALFORMED_RESPONSE",
   ])("that ends with %s is a failure", async (finishReason) => {
     const failed = answer([], { finishReason });
+    // It is charged.
+    const expected = { status: 500, ...MALFORMED, usage: { promptTokens: 10 } };
     vendor.answers(200, failed);
-    await expect(chat(upstream, "gemini-3-pro", HI)).rejects.toMatchObject({ status: 500, ...MALFORMED });
+    await expect(chat(upstream, "gemini-3-pro", HI)).rejects.toMatchObject(expected);
     vendor.streams(streamOf(answer([{ text: "so" }], {}), failed));
     const stream = chunks(chat(upstream, "gemini-3-pro", { ...HI, stream: true }));
-    await expect(stream).rejects.toMatchObject({ status: 500, ...MALFORMED });
+    await expect(stream).rejects.toMatchObject(expected);
   });
 
   it.each([

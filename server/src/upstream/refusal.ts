@@ -49,7 +49,7 @@ const ABOUT_ANSWER = /max_\w*tokens/i;
 const NAMED_FIELD = /\b(?:invalid|value for|field|parameter) ['"`](?<quoted>\w+)|\b(?<list>\w+)\[\d+\]/i;
 /** The fields that make the prompt, and vLLM's for its tokens. Any other one may be too long as well. */
 const PROMPT_FIELD = /^(?:messages|inputs?|prompt|contents?|(?:input|prompt)_(?:tokens|text|ids))\b/;
-export const PROVIDER_FAILED = "The model's provider failed. Try again, or choose another model.";
+const PROVIDER_FAILED = "The model's provider failed. Try again, or choose another model.";
 
 /**
  * An upstream's error, with the failure for the client. The upstream's message is passed on only for errors that the client

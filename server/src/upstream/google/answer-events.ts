@@ -1,12 +1,11 @@
 import type { FinishReason, TokenLogprob } from "../../conversation/answer.ts";
 import type { Signature } from "../../conversation/conversation.ts";
-import { Failure } from "../../errors/failure.ts";
 import { parseExact } from "../../json/exact-numbers.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../json/json.ts";
 import type { Usage } from "../../tokens/token-estimate.ts";
-import { UpstreamRefused } from "../dialect.ts";
+import type { UpstreamRefused } from "../dialect.ts";
 import { AnswerReader, callIdOf, callInputText, callNameOf, incompleteAnswer } from "../read-answer.ts";
-import { jsonText, malformedResponse, PROVIDER_FAILED, refusalOf, refusedStatus } from "../refusal.ts";
+import { jsonText, malformedResponse, refusalOf, refusedStatus } from "../refusal.ts";
 import { totalUsage } from "../usage-counts.ts";
 import { logprobsOf } from "./logprobs.ts";
 import { GOOGLE_SIGNATURE } from "./prompt.ts";
@@ -95,6 +94,7 @@ export class ContentReader extends AnswerReader {
   end(): void {
     if (!this.#isBlocked && this.#reason === null) throw incompleteAnswer("a reason");
     const reason = this.#isBlocked ? "filter" : finishOf(this.#reason, this.#calls > 0);
+    if (reason === null) throw refusalOf(500, "").reporting(this.usageSoFar);
     this.endThought();
     this.finish(reason, null, totalUsage([...this.#usages, readContentUsage(this.#metadata)]));
   }
@@ -191,8 +191,8 @@ function isBlocking(reason: Json | undefined): boolean {
   return typeof reason === "string" && reason !== "" && !/^BLOCK(?:ED)?_REASON_UNSPECIFIED$/.test(reason);
 }
 
-/** @throws {UpstreamRefused} when the model has produced what is no answer. */
-function finishOf(reason: string | null, hasCalls: boolean): FinishReason {
+/** `null`: the model has produced what is no answer. */
+function finishOf(reason: string | null, hasCalls: boolean): FinishReason | null {
   switch (reason) {
     case "MAX_TOKENS":
     case "CONTINUATION":
@@ -215,7 +215,7 @@ function finishOf(reason: string | null, hasCalls: boolean): FinishReason {
     case "TOO_MANY_TOOL_CALLS":
     case "MISSING_THOUGHT_SIGNATURE":
     case "MALFORMED_RESPONSE":
-      throw new UpstreamRefused(500, new Failure("upstream_error", PROVIDER_FAILED));
+      return null;
     default:
       return hasCalls ? "calls" : "stop";
   }
