@@ -207,7 +207,28 @@ describe("idempotency keys in the database", () => {
     expect(left.map((row) => row.claim)).toEqual(taken.map(({ id }) => id));
   });
 
-  it("are forgotten a day after their answer, or when their claim of that age has no lease any more", async () => {
+  it("are taken over only if the database's clock and the time of the node both say that the lease has ended", async () => {
+    const accountId = await newAccount();
+    const node = new PostgresIdempotency(sql, crypto.randomUUID(), () => null);
+    const request = { accountId, idempotencyKeyDigest: Buffer.from([0]), bodyDigest: Buffer.from([0]) };
+    const claim = async (renewedBeforeMs: number) => {
+      const createdBefore = new Date(Date.now() - KEPT_MS);
+      const renewedBefore = new Date(renewedBeforeMs);
+      return (await node.claim(request, crypto.randomUUID() as ClaimId, { renewedBefore, createdBefore }))
+        .kind;
+    };
+    const pass = (ms: number) => sql`
+      update idempotent_requests set renewed_at = renewed_at - ${ms} * interval '1 millisecond'
+      where account_id = ${accountId}`;
+    expect(await claim(Date.now())).toBe("claimed");
+    await pass(CLAIM_LEASE_MS / 2);
+    expect(await claim(Date.now())).toBe("running");
+    await pass(CLAIM_LEASE_MS);
+    expect(await claim(Date.now() - 2 * CLAIM_LEASE_MS)).toBe("running");
+    expect(await claim(Date.now() - CLAIM_LEASE_MS)).toBe("claimed");
+  });
+
+  it("are forgotten a day after their request, or when their claim of that age has no lease any more", async () => {
     const accountId = await newAccount();
     const rows = [
       { name: "answered today", created: "-23 hours", answered: true, renewed: "-23 hours" },
