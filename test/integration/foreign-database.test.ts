@@ -108,4 +108,37 @@ describe.skipIf(SERVER === undefined)("a database that was not made for the serv
       await sql.end();
     }
   });
+
+  it("makes the node not ready while its schema or its tables are closed to the service's user", async () => {
+    const url = await databaseWith(`owner ${USER}`, `alter schema public owner to ${USER}`);
+    const admin = postgres(url.href, { max: 1 });
+    url.username = USER;
+    url.password = ID;
+    await using service = await startService({ databaseUrl: url.href, env: { OSTIARY_LOG: "info" } });
+    const readiness = async () => (await fetch(`${service.baseUrl}/readyz`)).json();
+    const complaint = "PostgreSQL does not let the service read its tables";
+    for (const [close, open, reason] of [
+      ["revoke usage on schema public from", "grant usage on schema public to", "there is no table keys in"],
+      [
+        "revoke select on keys from",
+        "grant select on keys to",
+        "permission to read the table keys is denied",
+      ],
+    ] as const) {
+      expect(await readiness()).toEqual({ status: "ready" });
+      const logged = service.stderr().length;
+      await admin.unsafe(`revoke usage on schema public from public; ${close} ${USER}`);
+      expect(await readiness()).toEqual({ status: "not ready", reason: complaint });
+      const lines = () => service.stderr().slice(logged);
+      await expect.poll(lines, { timeout: 20_000 }).toContain(complaint);
+      expect(lines()).toContain(reason);
+      await admin.unsafe(`${open} ${USER}`);
+      // What migrates holds such a lock.
+      await admin.unsafe("begin; lock table keys in access exclusive mode");
+      expect(await readiness()).toEqual({ status: "ready" });
+      await expect.poll(lines, { timeout: 20_000 }).toContain("PostgreSQL answers again");
+      await admin.unsafe("rollback");
+    }
+    await admin.end();
+  });
 });

@@ -1,4 +1,5 @@
 import postgres from "postgres";
+import { CLOSED_TABLES } from "./readable.ts";
 import { READ_ONLY } from "./writable.ts";
 
 /** What a server refuses, by SQLSTATE, as the end of a sentence that begins with the server's name. */
@@ -7,6 +8,7 @@ const REFUSALS: ReadonlyMap<string, string> = new Map([
   ["28000", "refuses the sign-in"],
   ["28P01", "refuses the sign-in"],
   ["42501", "refuses the sign-in"],
+  [CLOSED_TABLES, "does not let the service read its tables"],
   ["3D000", "does not have the database of DATABASE_URL"],
   ["53300", "has no connection left"],
   ["55000", "accepts no connections"],

@@ -81,7 +81,7 @@ export async function openNode(startup: Startup) {
   teardown.add("membership", async () => (await joining.catch(() => null))?.leave());
   const membership = await joining;
   addJobs(startup, { database, longReads, clocks, redisMemory, membership, registry });
-  const probes = await openProbes(startup, stores.requireWritable, redis);
+  const probes = await openProbes(startup, stores.requireUsable, redis);
   return {
     id,
     macSecret,

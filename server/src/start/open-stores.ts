@@ -7,6 +7,7 @@ import type { Config } from "../config/config.ts";
 import { databasePlace, redisPlace } from "../config/store-places.ts";
 import type { PoolUse } from "../database/connection-pool.ts";
 import { type DatabaseAddress, openDatabase } from "../database/database.ts";
+import { requireReadable } from "../database/readable.ts";
 import { requireWritable } from "../database/writable.ts";
 import { sharedLookup } from "../networks/shared-lookup.ts";
 import { type DatabaseUse, requireUsableDatabase } from "./database-check.ts";
@@ -71,7 +72,7 @@ export async function openConfiguredDatabase(
   return { ...openPools(address), label };
 }
 
-/** Connections by purpose. `ping` and `requireWritable` have their own, so that busy connections do not count as a failure. */
+/** Connections by purpose. `requireReadable` and `requireUsable` have their own, so that busy connections do not count as a failure. */
 function openPools(address: DatabaseAddress) {
   // Each connection would make a look-up of its own, and keep upstreams from being connected to.
   const lookup = sharedLookup();
@@ -96,8 +97,11 @@ function openPools(address: DatabaseAddress) {
     recording: pools.recording,
     responses: pools.responses,
     /** For `/readyz`: a node answers most requests without a write. */
-    ping: () => probe`select 1`,
-    requireWritable: () => requireWritable(probe),
+    requireReadable: () => requireReadable(probe),
+    requireUsable: async () => {
+      await requireReadable(probe);
+      await requireWritable(probe);
+    },
     /** The use of the connections, by what they are for. */
     poolUses: (): ReadonlyMap<string, PoolUse> =>
       new Map(Object.entries(pools).map(([name, pool]) => [name, pool.poolUse()])),

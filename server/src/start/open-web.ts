@@ -28,7 +28,7 @@ export async function openWeb(startup: Startup, dependencies: WebDependencies): 
   const { settings, shutdown, now } = startup;
   const { config } = settings;
   const { node, records, access, procedures, requests, dashboard, isStarted } = dependencies;
-  const { admissions, ping } = node;
+  const { admissions, requireReadable } = node;
   const { metrics, recorder, journal } = records;
   const { bodies, faults, trustedProxies, newId } = requests;
   const { router, callLimits } = procedures;
@@ -41,7 +41,7 @@ export async function openWeb(startup: Startup, dependencies: WebDependencies): 
     isTrustedProxy: (peer: string) => trustedProxies.contains(peer),
   };
   const unavailable = firstUnavailable({
-    PostgreSQL: ping,
+    PostgreSQL: requireReadable,
     // Without Redis it is this process's memory, which always answers.
     Redis: () => admissions.ping(),
     "the journal": () => journal.check(),
