@@ -1,5 +1,7 @@
 import { beforeEach, describe, expect, it } from "vitest";
+import type { AccountId } from "../../server/src/contract/account.ts";
 import { type Attempt, Breaker } from "../../server/src/gateway/breaker.ts";
+import { UpstreamBreaker } from "../../server/src/gateway/upstream-breaker.ts";
 
 const OPEN_MS = 2_000;
 const MAX_OPEN_MS = 60_000;
@@ -106,5 +108,36 @@ describe("a half-open breaker", () => {
     probe.begun();
     fail(probe);
     expect(breaker.state).toBe("open");
+  });
+});
+
+describe("the breaker of an upstream that answers", () => {
+  const settings = { failures: 3, openMs: 1_000 };
+  const [one, two, other] = ["one", "two", "other"] as unknown as [AccountId, AccountId, AccountId];
+
+  /** Two accounts send requests that all fail at once later; meanwhile something may happen. Returns whether those of another account pass. */
+  function passesAfter(meanwhile: (breaker: UpstreamBreaker) => void): boolean {
+    const breaker = new UpstreamBreaker(settings, () => 0);
+    const sent = [one, one, two, two].map((sender) => breaker.enter(sender));
+    meanwhile(breaker);
+    for (const attempt of sent) attempt?.ended("failure");
+    return breaker.isPassable(other);
+  }
+
+  it("is not opened by two accounts whose requests take too long while others are answered", () => {
+    expect(passesAfter((breaker) => breaker.enter(other)?.ended("success"))).toBe(true);
+  });
+
+  it("is opened if it answered no other account since", () => {
+    expect(passesAfter(() => {})).toBe(false);
+    // One that begins an answer and breaks it off has not answered.
+    expect(passesAfter((breaker) => breaker.enter(other)?.begun())).toBe(false);
+  });
+
+  it("is opened by requests that were sent after its last answer", () => {
+    const breaker = new UpstreamBreaker(settings, () => 0);
+    breaker.enter(other)?.ended("success");
+    for (const sender of [one, two, two]) breaker.enter(sender)?.ended("failure");
+    expect(breaker.isPassable(other)).toBe(false);
   });
 });

@@ -14,7 +14,8 @@ const STATES: readonly BreakerState[] = ["open", "half-open", "closed"];
 /**
  * The breakers of an upstream: one for all accounts, and one for each. Some upstreams fail at certain requests only, such as one with a schema that
  * they can't compile, or whose answer takes too long. An account that sends these again and again opens its own breaker and no other's: of the failures
- * in a row that open the breaker for all, one account counts for half at most.
+ * in a row that open the breaker for all, one account counts for half at most. A failure does not count for all if the upstream has answered
+ * another account since the request was sent: accounts that send requests that take too long must not close an upstream that works to others.
  */
 export class UpstreamBreaker {
   readonly #settings: BreakerSettings;
@@ -23,6 +24,12 @@ export class UpstreamBreaker {
   readonly #ofSenders = new LRUCache<string, Breaker>(atMost(MAX_SENDERS));
   /** The failures since the last success. */
   readonly #failures = new Map<Sender, number>();
+  /** The number of requests that have succeeded. */
+  #answers = 0;
+  /** The sender of the last of them. */
+  #lastAnswered: Sender = null;
+  /** The number of the last answer to a sender other than {@link #lastAnswered}. */
+  #lastToOther = 0;
 
   constructor(settings: BreakerSettings, monotonicMs: () => number) {
     this.#settings = settings;
@@ -59,6 +66,7 @@ export class UpstreamBreaker {
     const ofAll = this.#ofAll.enter();
     const ofSender = this.#of(sender)?.enter() ?? null;
     if (ofAll === null) return null;
+    const answersBefore = this.#answers;
     return {
       begun: () => {
         ofAll.begun();
@@ -66,11 +74,13 @@ export class UpstreamBreaker {
       },
       ended: (outcome) => {
         if (outcome === "failure") {
-          ofAll.ended(this.#countFailure(sender) ? outcome : "unknown");
+          const isOfAll = this.#lastAnswerToOthers(sender) <= answersBefore && this.#countFailure(sender);
+          ofAll.ended(isOfAll ? outcome : "unknown");
           // Without a breaker until now, the sender's failures begin with this one.
           (ofSender ?? this.#made(sender).enter())?.ended(outcome);
           return;
         }
+        if (outcome === "success") this.#countAnswer(sender);
         // Clearing an empty map makes a new one.
         if (outcome === "success" && this.#failures.size > 0) this.#failures.clear();
         ofAll.ended(outcome);
@@ -90,6 +100,17 @@ export class UpstreamBreaker {
     const made = new Breaker(this.#settings, this.#monotonicMs);
     this.#ofSenders.set(nameOf(sender), made);
     return made;
+  }
+
+  #countAnswer(sender: Sender): void {
+    if (sender !== this.#lastAnswered) this.#lastToOther = this.#answers;
+    this.#lastAnswered = sender;
+    this.#answers++;
+  }
+
+  /** The number of the last answer to a sender other than this one. */
+  #lastAnswerToOthers(sender: Sender): number {
+    return sender === this.#lastAnswered ? this.#lastToOther : this.#answers;
   }
 
   /** Counts a failure. @returns whether it also counts for all accounts. */
