@@ -1,4 +1,6 @@
+import { type EventEmitter, on } from "node:events";
 import { describe, expect, it } from "vitest";
+import { openAnyRedis } from "../../server/src/admission/redis-options.ts";
 import { openDatabase } from "../../server/src/database/database.ts";
 import { isUnreachable, toFailure, Unavailable } from "../../server/src/errors/failure.ts";
 import { sharedLookup } from "../../server/src/networks/shared-lookup.ts";
@@ -69,4 +71,28 @@ describe("a database whose name server does not answer", () => {
     expect(asked).toEqual(["slow.example"]);
     await Promise.all(pools.map((pool) => pool.end()));
   });
+});
+
+describe("a Redis whose name server does not answer", () => {
+  it.each([
+    ["a server", "redis://slow.example:6379"],
+    ["a server with TLS", "rediss://slow.example:6379"],
+    ["sentinels", "redis+sentinel://slow.example:26379/main"],
+    ["a cluster", "redis+cluster://slow.example:6379"],
+  ])("takes one look-up for all connections, however often they try again: %s", async (_, url) => {
+    const asked: string[] = [];
+    const lookup = sharedLookup((hostname) => void asked.push(hostname));
+    const clients = Array.from({ length: 3 }, () => openAnyRedis(url, { commandTimeoutMs: 20, lookup }));
+    // A cluster's client waits for the look-up, and the others fail and try again.
+    if (url.includes("cluster")) await expect.poll(() => asked).not.toEqual([]);
+    else await Promise.all(clients.map(failedThreeTimes));
+    expect(asked).toEqual(["slow.example"]);
+    for (const client of clients) client.disconnect();
+  });
+
+  async function failedThreeTimes(client: EventEmitter) {
+    let failures = 0;
+    for await (const _ of on(client, "error")) if (++failures === 3) break;
+    client.on("error", () => {});
+  }
 });

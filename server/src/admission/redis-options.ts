@@ -1,6 +1,15 @@
+import type { LookupFunction } from "node:net";
 import { Cluster, Redis, type RedisOptions } from "ioredis";
 import { parseRedisUrl, type RedisAddress, type RedisHost } from "../config/redis-url.ts";
+import { sharedLookup } from "../networks/shared-lookup.ts";
+import { lookingUpBy, primaryLookedUpBy, sentinelsLookingUpBy } from "./redis-connectors.ts";
 import { closeSilentConnections } from "./redis-silence.ts";
+
+/**
+ * Looks up the hosts of Redis for all connections of the process. Each connection gives up after its timeout and tries again, while its look-up goes on:
+ * if the name server does not answer, look-ups of their own would keep upstreams from being connected to.
+ */
+const redisLookup = sharedLookup();
 
 /** How long a connection is idle before TCP probes it. Ten unanswered probes, a second apart, close it. */
 const KEEP_ALIVE_MS = 10_000;
@@ -13,6 +22,8 @@ export interface RedisConnectionOptions {
   readonly commandTimeoutMs: number;
   /** The certificates (PEM) that may have signed the server's; `null`: those that the runtime contains. */
   readonly ca?: string | null;
+  /** Looks up the hosts. Default: by the system, one look-up at a time for each host. */
+  readonly lookup?: LookupFunction;
 }
 
 /** Options that some connections have, beside {@link redisOptions}. */
@@ -34,8 +45,9 @@ function maxSilenceMs({ commandTimeoutMs }: RedisConnectionOptions): number {
 }
 
 /** The options of every connection to Redis. */
-function redisOptions({ commandTimeoutMs }: RedisConnectionOptions) {
+function redisOptions({ commandTimeoutMs, lookup = redisLookup }: RedisConnectionOptions) {
   return {
+    Connector: lookingUpBy(lookup),
     commandTimeout: commandTimeoutMs,
     connectTimeout: commandTimeoutMs,
     keepAlive: KEEP_ALIVE_MS,
@@ -60,8 +72,11 @@ export function openRedis(
     return closeSilentConnections(client, maxSilenceMs(connection));
   }
   const { hosts, name, database, isTls, sentinelUser } = address;
+  const { lookup = redisLookup } = connection;
   const client = new Redis({
     ...securedOptions(connection, isTls, address),
+    Connector: sentinelsLookingUpBy(lookup),
+    natMap: primaryLookedUpBy(lookup),
     ...more,
     sentinels: [...hosts],
     name,
@@ -119,7 +134,10 @@ export function openClusterServer(
 export function openAnyRedis(url: string, connection: RedisConnectionOptions): Redis | Cluster {
   const address = parseRedisUrl(url);
   if (address.kind !== "cluster") return openRedis(address, connection);
+  const { lookup = redisLookup } = connection;
   return new Cluster([...address.hosts], {
+    dnsLookup: (host, callback) =>
+      lookup(host, {}, (error, found, family) => callback(error, String(found), family)),
     enableOfflineQueue: false,
     slotsRefreshTimeout: connection.commandTimeoutMs,
     clusterRetryStrategy: reconnectDelayMs,
