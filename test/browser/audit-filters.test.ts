@@ -258,6 +258,7 @@ describe.skipIf(!hasBrowser)("the filters of the audit log", () => {
     await words.waitFor({ state: "hidden" });
     for (const [search, text] of [
       ["from=yesterday", "Must be a date such as"],
+      ["from=2026-02-10&to=2026-02-01", "Choose the time in “From” or a later one."],
       ["status=999", "Must be a status such as 404"],
       ["key=nobody", "Must be a key's id"],
     ] as const) {

@@ -72,7 +72,7 @@ export function loadErrorTextOf(error: unknown): string {
   return isTimeout(error) ? "The service did not answer in time. Try again." : errorTextOf(error);
 }
 
-/** Messages of the schema library, and the text that replaces each. */
+/** Messages that name inputs of procedures or come from the schema library, and the text that replaces each. */
 const VALIDATION_TEXTS: readonly (readonly [RegExp, (bound: string) => string])[] = [
   [/^too small: expected string to have >=1 characters/i, () => "This field is required."],
   [/^too small: expected string to have >=(\d+) characters/i, (min) => `Enter at least ${min} characters.`],
@@ -81,6 +81,7 @@ const VALIDATION_TEXTS: readonly (readonly [RegExp, (bound: string) => string])[
   [/^too big: expected array to have <=(\d+) items/i, (max) => `Enter at most ${max}.`],
   [/^too small: expected \w+ to be >=?(-?\d+)/i, (min) => `Enter ${min} or more.`],
   [/^too big: expected \w+ to be <=?(-?\d+)/i, (max) => `Enter ${max} or less.`],
+  [/^must not be before `from`/i, () => "Choose the time in “From” or a later one."],
   [/^invalid email/i, () => "Enter a valid e-mail address."],
   [/^invalid (?:input|option|string|uuid|key)/i, () => "Enter a valid value."],
 ];
