@@ -83,6 +83,7 @@ const PRICES: readonly Column<ListedModel>[] = [
     group: PRICE_GROUP,
     kind: "number",
     cardLabel: "Input per 1M tokens",
+    className: styles.firstPrice,
     cell: (model) =>
       model.prices === null || isFree(model) ? "Free" : <Price nanoUsd={model.prices.inputNanoUsdPerMTok} />,
   },
