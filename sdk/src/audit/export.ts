@@ -1,6 +1,7 @@
 import type { AuditExportParams } from "../contract/audit.ts";
 import { aborted } from "../core/abort.ts";
 import { functionOf, notNegative, objectOf } from "../core/checks.ts";
+import { tlsProblem } from "../core/connection-problem.ts";
 import { readWithTimeout } from "../core/deadline.ts";
 import { notFromService, streamOf } from "../core/error-answers.ts";
 import {
@@ -15,7 +16,6 @@ import { leavable, untilLeft } from "../core/iteration.ts";
 import { pause } from "../core/pause.ts";
 import { backoffOf } from "../core/retry.ts";
 import { cancelledBy } from "../core/sse.ts";
-import { tlsProblem } from "../core/tls-problem.ts";
 import type { Answer, RequestOptions, Transport } from "../core/transport.ts";
 import type { WireAnswer } from "../core/wire.ts";
 
@@ -151,10 +151,10 @@ export class AuditExport implements AsyncIterable<string> {
 
   /** Yields the text of one request. */
   async *#request(options: ExportOptions): AsyncGenerator<string, void, undefined> {
-    const { format: _format, proof, cursor: _cursor, ...filters } = this.#params;
+    const { proof } = this.#params;
     const format = this.#format;
     const cursor = this.#progress.cursor ?? undefined;
-    const query = { format, ...filters, ...(proof ? { proof: "true" } : {}), cursor };
+    const query = { ...this.#params, format, proof: proof || undefined, cursor };
     const answer = await this.#transport.send({ method: "GET", path: "/audit/export", query }, options);
     // A request that restarts at the beginning sends the header again, which is skipped.
     let isHeader = format === "csv" && cursor === undefined;
@@ -165,7 +165,7 @@ export class AuditExport implements AsyncIterable<string> {
       const end = text.lastIndexOf("\n") + 1;
       rest = text.slice(end);
       if (end === 0) continue;
-      const whole = isRepeatedHeader ? text.slice(text.indexOf("\n") + 1, end) : text.slice(0, end);
+      const whole = text.slice(isRepeatedHeader ? text.indexOf("\n") + 1 : 0, end);
       this.#note(whole, format, isHeader && !isRepeatedHeader, answer.wire);
       this.#hasHeader ||= isHeader;
       isHeader = false;
@@ -176,7 +176,7 @@ export class AuditExport implements AsyncIterable<string> {
     }
     if (rest !== "") throw new APIConnectionError("The export was interrupted within a line.");
     // Not every proxy tells that the service closed the connection early. Only an export with a proof has a line at its end.
-    if (proof === true && this.#progress.cursor?.endsWith(END_OF_PROOF) !== true) {
+    if (proof && !this.#progress.cursor?.endsWith(END_OF_PROOF)) {
       throw new APIConnectionError("The export was interrupted before its last line.");
     }
   }
@@ -249,7 +249,7 @@ function timeOf(cursor: string | null): Date | null {
 
 function mayResume(error: unknown, hasBegun: boolean, signal: AbortSignal | undefined): boolean {
   // One that has begun may have moved to a network whose sign-in page refuses every certificate at first.
-  if (signal?.aborted === true || (!hasBegun && tlsProblem(error) !== null)) return false;
+  if (signal?.aborted || (!hasBegun && tlsProblem(error) !== null)) return false;
   if (error instanceof APIError)
     return error instanceof InternalServerError || error instanceof RateLimitError;
   return error instanceof APIConnectionError;

@@ -1,6 +1,6 @@
 import type { Command } from "commander";
+import { tlsProblem } from "../core/connection-problem.ts";
 import { APIConnectionTimeoutError, type APIError } from "../core/errors.ts";
-import { tlsProblem } from "../core/tls-problem.ts";
 
 /** The fields whose options or arguments have other names, and these names. */
 const OTHER_NAMES: Readonly<Record<string, string>> = {

@@ -60,13 +60,21 @@ export function forwardAbort(
 }
 
 /** Settles as the work does, or rejects with the signal's reason as soon as it is aborted, which the work may ignore. */
-export async function unlessAborted<Result>(work: Promise<Result>, signal: AbortSignal): Promise<Result> {
+export function unlessAborted<Result>(work: Promise<Result>, signal: AbortSignal): Promise<Result> {
+  return unlessRejected(work, (reject) => onAbort(signal, () => reject(signal.reason)));
+}
+
+/** Settles as the work does, unless it is rejected before. `listen` gets what rejects it, and returns what is called in the end. */
+export async function unlessRejected<Result>(
+  work: Promise<Result>,
+  listen: (reject: (error: unknown) => void) => () => void,
+): Promise<Result> {
   let release = () => {};
-  const left = new Promise<never>((_, reject) => {
-    release = onAbort(signal, () => reject(signal.reason));
+  const rejected = new Promise<never>((_, reject) => {
+    release = listen(reject);
   });
   try {
-    return await Promise.race([work, left]);
+    return await Promise.race([work, rejected]);
   } finally {
     release();
   }

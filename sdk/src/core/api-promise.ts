@@ -60,16 +60,6 @@ export class APIPromise<Data> extends Promise<Data> {
     return this.#parsed().then(onFulfilled, onRejected);
   }
 
-  override catch<Else = never>(
-    onRejected?: ((reason: unknown) => Else | PromiseLike<Else>) | null,
-  ): Promise<Data | Else> {
-    return this.#parsed().catch(onRejected);
-  }
-
-  override finally(onFinally?: (() => void) | null): Promise<Data> {
-    return this.#parsed().finally(onFinally);
-  }
-
   #parsed(): Promise<Data> {
     this.#data ??= this.#answer.then((answer) => {
       if (this.#isTaken) throw alreadyRead();

@@ -1,3 +1,4 @@
+import { unlessRejected } from "./abort.ts";
 import { APIConnectionTimeoutError } from "./errors.ts";
 
 /** How long a stream may be silent by default, in milliseconds: well above the service's heartbeats of 15 s. */
@@ -17,20 +18,12 @@ export function startTimer(ms: number, onLate: () => void): () => void {
  * Settles as `work` does; rejects with the error of `lateError` if that takes longer than this many milliseconds. The work is not
  * stopped: `lateError` may do that.
  */
-export async function withTimeout<Result>(
+export function withTimeout<Result>(
   ms: number,
   work: Promise<Result>,
   lateError: () => Error,
 ): Promise<Result> {
-  let stop = () => {};
-  const late = new Promise<never>((_, reject) => {
-    stop = startTimer(ms, () => reject(lateError()));
-  });
-  try {
-    return await Promise.race([work, late]);
-  } finally {
-    stop();
-  }
+  return unlessRejected(work, (reject) => startTimer(ms, () => reject(lateError())));
 }
 
 /**

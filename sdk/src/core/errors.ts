@@ -67,17 +67,15 @@ export class PaymentRequiredError extends APIError {
 /** The codes of a 403. */
 export type PermissionDeniedReason = "account_suspended" | "ip_blocked" | "permission_denied";
 
-function isReason(code: string | null): code is PermissionDeniedReason {
-  return code !== null && ERROR_STATUSES[code as ErrorCode] === 403;
-}
-
 /** 403: the key is valid but may not be used. */
 export class PermissionDeniedError extends APIError {
   override readonly name = "PermissionDeniedError";
 
   /** The reason: the account is suspended, the address is blocked, or keys may not use the operation. */
   get reason(): PermissionDeniedReason | null {
-    return isReason(this.code) ? this.code : null;
+    // The codes with this status are the reasons.
+    const { code } = this;
+    return ERROR_STATUSES[code as ErrorCode] === 403 ? (code as PermissionDeniedReason) : null;
   }
 }
 

@@ -16,6 +16,11 @@ export function parsedJson(text: string): unknown {
   }
 }
 
+/** Adds the id of an answer to what it says, in a property that is not enumerable, and not printed. */
+export function identified<Body extends object>(body: Body, requestId: string | null | undefined): Body {
+  return Object.defineProperty(body, "_request_id", { value: requestId });
+}
+
 /** The objects of a list; none of anything else. */
 export function fieldsIn(value: unknown): Fields[] {
   return Array.isArray(value) ? value.filter(isFields) : [];

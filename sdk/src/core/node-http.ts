@@ -1,3 +1,4 @@
+import { onAbort } from "./abort.ts";
 import { type FindProxy, proxiesOfEnvironment, proxyAddress, proxyHeaders } from "./proxy.ts";
 import type { Send, WireAnswer, WireRequest } from "./wire.ts";
 
@@ -154,9 +155,10 @@ function tunnelThrough(modules: Modules, proxy: URL): Agent {
       connecting.destroy(new Error(`The proxy ${proxy.host} opened no connection in time.`)),
     );
     // No other request uses the connection. Until it is open, it would keep the process alive.
-    const leave = () => connecting.destroy();
-    options.leaving?.addEventListener("abort", leave, { once: true });
-    connecting.on("close", () => options.leaving?.removeEventListener("abort", leave));
+    connecting.on(
+      "close",
+      onAbort(options.leaving, () => connecting.destroy()),
+    );
     connecting.on("connect", ({ statusCode }, socket) => {
       if (statusCode === 200) done?.(null, secure({ ...options, socket: socket.setTimeout(0) }));
       else {
@@ -200,18 +202,17 @@ function send(
 ): Promise<WireAnswer> {
   return new Promise((resolve, reject) => {
     let isAnswered = false;
+    let release = () => {};
     const fail = (error: Error) => {
       release();
       reject(error);
     };
-    const abort = () => {
+    release = onAbort(signal, () => {
       const error = new Error("the request was aborted");
       outgoing.destroy(error);
       // A destroyed request has no event before it has a connection, which a proxy may take its time to open.
       if (!isAnswered) fail(error);
-    };
-    const release = () => signal.removeEventListener("abort", abort);
-    signal.addEventListener("abort", abort, { once: true });
+    });
     outgoing.on("socket", handleErrors);
     outgoing.on("response", (incoming) => {
       isAnswered = true;

@@ -1,15 +1,15 @@
-import { aborted, onAbort } from "./abort.ts";
+import { aborted, onAbort, unlessRejected } from "./abort.ts";
 
 /** Waits. @throws {APIUserAbortError} as soon as the signal is aborted. */
 export function pause(waitMs: number, signal: AbortSignal | undefined): Promise<void> {
-  return new Promise((resolve, reject) => {
-    const timer = setTimeout(() => {
-      release();
-      resolve();
-    }, waitMs);
-    const release = onAbort(signal, () => {
+  let timer: ReturnType<typeof setTimeout>;
+  const waiting = new Promise<void>((resolve) => {
+    timer = setTimeout(resolve, waitMs);
+  });
+  return unlessRejected(waiting, (reject) =>
+    onAbort(signal, () => {
       clearTimeout(timer);
       reject(aborted(signal));
-    });
-  });
+    }),
+  );
 }

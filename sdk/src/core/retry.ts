@@ -1,6 +1,6 @@
+import { isUnsent, tlsProblem } from "./connection-problem.ts";
 import { APIConnectionError, APIError } from "./errors.ts";
 import { retryAfterMsOf } from "./retry-after.ts";
-import { tlsProblem } from "./tls-problem.ts";
 import type { Api } from "./transport.ts";
 import type { WireAnswer } from "./wire.ts";
 
@@ -49,7 +49,7 @@ export function backoffOf(attempt: number, maxMs: number = MAX_BACKOFF_MS): numb
  * answers with an error, but a proxy's error says nothing about them.
  */
 function mayHaveRun(outcome: Failed, { api }: Retried): boolean {
-  if (outcome instanceof APIConnectionError) return true;
+  if (outcome instanceof APIConnectionError) return !isUnsent(outcome);
   const { wire } = outcome;
   if (wire.status < 500 && wire.status !== 408) return false;
   return api === "management" || wire.header("x-request-id") === null;

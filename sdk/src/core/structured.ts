@@ -11,6 +11,7 @@ import type {
 } from "../contract/structured.ts";
 import { fromCaller } from "./checks.ts";
 import { OstiaryError } from "./errors.ts";
+import { identified, isFields, parsedJson } from "./fields.ts";
 
 /** The answer of a model does not follow the schema that it was given. */
 export class OutputValidationError extends OstiaryError {
@@ -62,7 +63,7 @@ export function jsonSchemaOf(schema: StandardSchema): Readonly<Record<string, un
 /** Forbids fields that an object schema does not name, which servers with strict schemas require. */
 function closed(schema: unknown): unknown {
   if (Array.isArray(schema)) return schema.map(closed);
-  if (typeof schema !== "object" || schema === null) return schema;
+  if (!isFields(schema)) return schema;
   const fields = Object.fromEntries(Object.entries(schema).map(([name, value]) => [name, closed(value)]));
   const isOpen = fields.type === "object" && "properties" in fields && !("additionalProperties" in fields);
   return isOpen ? { ...fields, additionalProperties: false } : fields;
@@ -91,20 +92,13 @@ export async function parsedCompletion<Output>(
       message: { ...choice.message, parsed: await parse(choice.message, choice.finish_reason) },
     })),
   );
-  return withRequestId({ ...completion, choices }, completion._request_id);
-}
-
-/** Like the answer that it is made of, it has the request id in a property that is not printed. */
-function withRequestId<Body extends object>(body: Body, requestId: string | null | undefined): Body {
-  return Object.defineProperty(body, "_request_id", { value: requestId });
+  return identified({ ...completion, choices }, completion._request_id);
 }
 
 function jsonOf(text: string, completion: ChatCompletion): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    throw new OutputValidationError("The answer is not JSON.", [], completion);
-  }
+  const value = parsedJson(text);
+  if (value === undefined) throw new OutputValidationError("The answer is not JSON.", [], completion);
+  return value;
 }
 
 async function validated<Output>(

@@ -1,5 +1,6 @@
 import { clientTransformer, writeProcedureData } from "../contract/procedure-data.ts";
 import { aborted } from "./abort.ts";
+import { tlsProblem } from "./connection-problem.ts";
 import { decimals } from "./decimals.ts";
 import { errorForEvent, notFromService, streamOf } from "./error-answers.ts";
 import { APIConnectionError, InternalServerError } from "./errors.ts";
@@ -7,7 +8,6 @@ import { untilLeft } from "./iteration.ts";
 import { pause } from "./pause.ts";
 import { backoffOf } from "./retry.ts";
 import { serverSentEvents } from "./sse.ts";
-import { tlsProblem } from "./tls-problem.ts";
 import type { RequestOptions, Transport } from "./transport.ts";
 import type { WireAnswer } from "./wire.ts";
 

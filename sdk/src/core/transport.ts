@@ -2,16 +2,16 @@ import { aborted, forwardAbort, unlessAborted } from "./abort.ts";
 import { APIPromise } from "./api-promise.ts";
 import { checkTime, fromCaller, notNegative, objectOf, positive, withoutUnset } from "./checks.ts";
 import type { ClientListeners, RequestEvent } from "./client-events.ts";
+import { tlsProblem } from "./connection-problem.ts";
 import { startTimer, withTimeout } from "./deadline.ts";
 import { errorFor, isJsonOfService, notFromService } from "./error-answers.ts";
 import { APIConnectionError, APIConnectionTimeoutError, APIUserAbortError, OstiaryError } from "./errors.ts";
-import { parsedJson } from "./fields.ts";
+import { identified, parsedJson } from "./fields.ts";
 import { checkedHeaders, type HeadersLike, IDEMPOTENCY_KEY, withoutSecrets } from "./headers.ts";
 import type { Log } from "./log.ts";
 import { withoutQuery } from "./path.ts";
 import { pause } from "./pause.ts";
 import { backoffOf, type Retried, waitBefore, waitForEarlier } from "./retry.ts";
-import { tlsProblem } from "./tls-problem.ts";
 import type { FetchOptions, Send, WireAnswer, WireRequest } from "./wire.ts";
 
 /** The client's settings that every request uses. */
@@ -127,7 +127,7 @@ export class Transport {
   constructor(settings: TransportSettings) {
     this.#settings = settings;
     this.#defaultHeaders = {
-      ...checkedHeaders({ "user-agent": settings.userAgent ?? undefined }),
+      ...checkedHeaders({ "user-agent": settings.userAgent }),
       ...checkedHeaders(settings.defaultHeaders),
     };
   }
@@ -160,10 +160,8 @@ export class Transport {
   async read<Body>(answer: Answer): Promise<Identified<Body>> {
     const body = await wholeJson(answer);
     if (typeof body !== "object" || body === null) throw notFromService(answer.wire);
-    // A property that is added so is not enumerable, and not printed. The rest relies on the service's contract.
-    return Object.defineProperty(body, "_request_id", {
-      value: answer.wire.header("x-request-id"),
-    }) as Identified<Body>;
+    // The rest relies on the service's contract.
+    return identified(body, answer.wire.header("x-request-id")) as Identified<Body>;
   }
 
   /** Sends a request until it succeeds, cannot succeed, or has had all of its attempts. */
@@ -313,9 +311,9 @@ export class Transport {
         accept: "application/json",
         ...(target.body === undefined ? {} : { "content-type": "application/json" }),
         ...(idempotencyKey === undefined && getsRandomKey ? { [IDEMPOTENCY_KEY]: newIdempotencyKey() } : {}),
-        ...(idempotencyKey == null ? {} : checkedHeaders({ [IDEMPOTENCY_KEY]: idempotencyKey })),
+        ...checkedHeaders({ [IDEMPOTENCY_KEY]: idempotencyKey }),
         ...this.#defaultHeaders,
-        ...(options.headers == null ? {} : checkedHeaders(options.headers)),
+        ...checkedHeaders(options.headers ?? {}),
         ...(target.accept === undefined ? {} : { accept: target.accept }),
         ...(secret === null ? {} : { authorization: secret }),
       },

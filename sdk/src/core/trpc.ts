@@ -148,7 +148,7 @@ function targetOf(kind: "query" | "mutation", procedure: string, input: unknown)
  * @throws {OstiaryError} a field is not a valid date.
  */
 function withoutUndefined(input: unknown): unknown {
-  if (typeof input !== "object" || input === null || Array.isArray(input)) return input;
+  if (!isFields(input)) return input;
   const given = Object.entries(input).filter(([, value]) => value !== undefined);
   for (const [name, value] of given) checkTime(name, value);
   return Object.fromEntries(given);

@@ -4,6 +4,8 @@ import { isFields } from "./fields.ts";
 const REFUSED = /CERT|^UNABLE_TO_|^INVALID_CA|^INVALID_PURPOSE|^HOSTNAME_MIS/;
 /** Deno has no codes. */
 const REFUSED_BY_DENO = /invalid peer certificate: (.+)/;
+/** What Node, Bun and Deno say of a connection that was refused, and of a host that is unknown. */
+const UNSENT = /ECONNREFUSED|getaddrinfo|client error \(Connect\)/;
 /** The reasons for which a further authority helps. */
 const UNKNOWN_AUTHORITY = /SELF_|ISSUER|LEAF|Issuer|CaUsed/;
 /** What OpenSSL and Deno say of an answer that is not TLS. */
@@ -31,4 +33,14 @@ export function tlsProblem(error: unknown): string | null {
     cause = cause.cause;
   }
   return null;
+}
+
+/**
+ * Whether no connection was opened, so that the service has received nothing of the request. `false` for runtimes that do not tell.
+ *
+ * @param depth The number of errors of which this is the cause. Causes may lead back to the first.
+ */
+export function isUnsent(error: unknown, depth = 0): boolean {
+  if (!isFields(error) || depth === 5) return false;
+  return UNSENT.test(String(error.code) + error.message) || isUnsent(error.cause, depth + 1);
 }
