@@ -1,7 +1,9 @@
 import type { APIPromise } from "./core/api-promise.ts";
 import { fromCaller, objectOf, withoutUnset } from "./core/checks.ts";
 import { type ClientEvents, ClientListeners } from "./core/client-events.ts";
+import { adviceToSet } from "./core/environment.ts";
 import { OstiaryError } from "./core/errors.ts";
+import { isFields } from "./core/fields.ts";
 import type { HeadersLike } from "./core/headers.ts";
 import type { Logger, LogLevel } from "./core/log.ts";
 import { checkedPath } from "./core/path.ts";
@@ -108,19 +110,16 @@ export class Ostiary {
     this.#options = givenOptions(options);
     this.#listeners = new ClientListeners();
     const prefix = prefixOf(options.service);
-    const apiKey = secretOf("API key", options.apiKey, `${prefix}_API_KEY`);
+    const keyVariable = `${prefix}_API_KEY`;
+    const apiKey = secretOf("API key", options.apiKey, keyVariable);
     const token = secretOf("management token", options.managementToken, `${prefix}_MANAGEMENT_TOKEN`);
     if (apiKey === undefined && token === undefined) {
-      throw new OstiaryError(
-        `No API key is set. Set the environment variable ${prefix}_API_KEY, or pass apiKey.`,
-      );
+      throw new OstiaryError(`No API key is set. ${adviceToSet(keyVariable, "apiKey")}`);
     }
     const secretFor = (api: Api): string => {
       const secret = api === "management" ? (token ?? apiKey) : api === "audit" ? (apiKey ?? token) : apiKey;
       if (secret !== undefined) return secret;
-      throw new OstiaryError(
-        `Requests to models need an API key. Set the environment variable ${prefix}_API_KEY, or pass apiKey.`,
-      );
+      throw new OstiaryError(`Requests to models need an API key. ${adviceToSet(keyVariable, "apiKey")}`);
     };
     const { transport, baseURL } = transportOf(options, prefix, secretFor, this.#listeners);
     this.#resolved = { apiKey, managementToken: token, baseURL };
@@ -220,5 +219,5 @@ function givenOptions(options: ClientOptions): ClientOptions {
 }
 
 function isStream(body: unknown): boolean {
-  return typeof body === "object" && body !== null && "stream" in body && body.stream === true;
+  return isFields(body) && body.stream === true;
 }

@@ -113,6 +113,30 @@ describe("a key or token", () => {
     vi.stubEnv("OSTIARY_API_KEY", " \n");
     expect(() => new Ostiary()).toThrow(/No API key is set/);
   });
+
+  it("that Deno may not read is said to lack a permission", async () => {
+    const env = () => {
+      throw new Error('Requires env access to "OSTIARY_API_KEY", run again with the --allow-env flag');
+    };
+    for (const [open, message] of [
+      [
+        () => new Ostiary(),
+        "No API key is set. Set the environment variable OSTIARY_API_KEY (Deno lacks --allow-env), or pass apiKey.",
+      ],
+      [
+        () => new OstiaryOperator(),
+        "No management token is set. Set the environment variable OSTIARY_MANAGEMENT_TOKEN (Deno lacks --allow-env), or pass managementToken.",
+      ],
+    ] as const) {
+      vi.stubGlobal(
+        "process",
+        new Proxy(process, { get: (of, name) => (name === "env" ? env() : Reflect.get(of, name)) }),
+      );
+      const error = await caught(Promise.resolve().then(open));
+      vi.unstubAllGlobals();
+      expect(error).toMatchObject({ message });
+    }
+  });
 });
 
 describe("a client with other options", () => {

@@ -10,12 +10,23 @@ const surroundings = globalThis as unknown as Surroundings;
 
 /** An environment variable, trimmed; `undefined` when it is unset, empty or not accessible. */
 export function readVariable(name: string): string | undefined {
+  return read(name) ?? undefined;
+}
+
+/** What a caller without the value of a variable can do. @param option the client's option for the same value. */
+export function adviceToSet(name: string, option: string): string {
+  const reason = read(name) === null ? " (Deno lacks --allow-env)" : "";
+  return `Set the environment variable ${name}${reason}, or pass ${option}.`;
+}
+
+/** As {@link readVariable}; `null` if it is not accessible. */
+function read(name: string): string | null | undefined {
   try {
     const value = surroundings.process?.env?.[name] ?? surroundings.Deno?.env?.get(name);
     return value?.trim() || undefined;
   } catch {
     // Deno without --allow-env throws.
-    return undefined;
+    return null;
   }
 }
 

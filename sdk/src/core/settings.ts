@@ -2,7 +2,7 @@ import type { ClientOptions } from "../client.ts";
 import { fromCaller, functionOf, notNegative, positive } from "./checks.ts";
 import type { ClientListeners } from "./client-events.ts";
 import { DEFAULT_STREAM_IDLE_TIMEOUT_MS } from "./deadline.ts";
-import { isBrowser, readVariable } from "./environment.ts";
+import { adviceToSet, isBrowser, readVariable } from "./environment.ts";
 import { OstiaryError } from "./errors.ts";
 import { Log, logLevelOf } from "./log.ts";
 import { isFetchReplaced, nodeHttp } from "./node-http.ts";
@@ -83,7 +83,7 @@ export function secretOf(what: string, given: string | undefined, variable: stri
 /** The error of a client that needs a management token. */
 export function missingToken(prefix: string): OstiaryError {
   return new OstiaryError(
-    `No management token is set. Set the environment variable ${prefix}_MANAGEMENT_TOKEN, or pass managementToken.`,
+    `No management token is set. ${adviceToSet(`${prefix}_MANAGEMENT_TOKEN`, "managementToken")}`,
   );
 }
 
