@@ -132,7 +132,7 @@ describe("a key or token", () => {
         "process",
         new Proxy(process, { get: (of, name) => (name === "env" ? env() : Reflect.get(of, name)) }),
       );
-      const error = await caught(Promise.resolve().then(open));
+      const error = await caught(Promise.resolve().then<unknown>(open));
       vi.unstubAllGlobals();
       expect(error).toMatchObject({ message });
     }
