@@ -176,7 +176,10 @@ class NodeListener implements Listener {
     // `on` listens to an event that occurs once, because `once` would create two more functions.
     response.on("close", this.#onEnd);
     const isUpgrade = asksForUpgrade(request);
-    if (!isUpgrade && response.socket !== null) return this.#dispatch(request, response, awaitsContinue);
+    if (!isUpgrade && response.socket !== null) {
+      this.#dispatch(request, response, awaitsContinue);
+      return;
+    }
     const dispatch = () => this.#dispatch(request, response, awaitsContinue);
     if (isUpgrade) endBeforeDropped(request, response);
     if (response.socket === null) handleInTurn(socket, response, dispatch);
