@@ -8,6 +8,7 @@ import {
 import { AttemptLimits, type AttemptRule } from "../../server/src/accounts/attempts.ts";
 import { redisCounters } from "../../server/src/accounts/redis-attempt-counters.ts";
 import { openFaultProxy } from "../fixtures/fault-proxy.ts";
+import { openTcpProxy } from "../fixtures/tcp-proxy.ts";
 
 const REDIS_URL = process.env.OSTIARY_TEST_REDIS_URL;
 const DAY_MS = 24 * 60 * 60 * 1_000;
@@ -104,6 +105,30 @@ describe.skipIf(REDIS_URL === undefined)("attempts that Redis has counted withou
       await untilConnected(`after ${round}`);
       await counter.uncount("a");
     }
+    await counters.close();
+    redis.disconnect();
+  });
+});
+
+describe.skipIf(REDIS_URL === undefined)("attempts at a node that loses Redis", () => {
+  it("go on from those that it has counted itself", async () => {
+    const url = new URL(REDIS_URL ?? "");
+    await using way = await openTcpProxy(Number(url.port));
+    url.port = String(way.port);
+    const prefix = `test-${crypto.randomUUID()}`;
+    const counters = shared(url.href, prefix);
+    const counter = counters.counter({ keyPrefix: "a", points: 3, durationS: 600 });
+    const redis = new Redis(REDIS_URL ?? "");
+    const isShared = async (name: string) => {
+      await counter.count(name);
+      return redis.exists(`${prefix}:a:${name}`);
+    };
+    await expect.poll(() => isShared("connected"), { timeout: 30_000 }).toBe(1);
+    expect(await counter.count("a")).toBe(0);
+    expect(await counter.count("a")).toBe(0);
+    way.cut();
+    expect(await counter.count("a")).toBe(0);
+    expect(await counter.count("a")).toBeGreaterThan(0);
     await counters.close();
     redis.disconnect();
   });

@@ -5,7 +5,10 @@ import type { RedisAdmissionStoreOptions } from "../admission/redis-store.ts";
 import { type AttemptCounters, memoryCounter } from "./attempt-counters.ts";
 import type { AttemptCounter, AttemptRule } from "./attempts.ts";
 
-/** Counters that all nodes share. While Redis is unavailable each node counts for itself, so guessing stays slow. */
+/**
+ * Counters that all nodes share. Each node counts its own attempts, too, and goes by them where Redis does not answer: a node allows no more attempts
+ * than the rule while Redis comes and goes.
+ */
 export function redisCounters(options: RedisAdmissionStoreOptions): AttemptCounters {
   const redis = openAnyRedis(options.url, options);
   let isClosed = false;
@@ -22,7 +25,7 @@ export function redisCounters(options: RedisAdmissionStoreOptions): AttemptCount
   };
 }
 
-/** A counter in Redis, and one in memory while Redis is unavailable. Both remember names. */
+/** A counter in Redis, and one in memory for when Redis does not answer. Both have every attempt and name. */
 function redisCounter(redis: Redis | Cluster, prefix: string, rule: AttemptRule): AttemptCounter {
   const { keyPrefix, points, durationS } = rule;
   const shared = new RateLimiterRedis({
@@ -34,15 +37,15 @@ function redisCounter(redis: Redis | Cluster, prefix: string, rule: AttemptRule)
   const local = memoryCounter(rule);
   return {
     count: async (name) => {
+      const own = local.count(name);
       try {
         await shared.consume(name);
         return 0;
       } catch (refused) {
-        return refused instanceof RateLimiterRes ? refused.msBeforeNext : local.count(name);
+        return refused instanceof RateLimiterRes ? refused.msBeforeNext : own;
       }
     },
     uncount: async (name) => {
-      // A count without an answer is in both.
       await local.uncount(name);
       await shared.reward(name, 1).catch(() => {});
     },
