@@ -206,6 +206,37 @@ describe("an OpenAI-compatible upstream of the catalog", () => {
     expect(entry?.costNanoUsd).toBe(BigInt(entry?.promptTokens ?? 0) * 2_500n + 2n * 10_000n);
   });
 
+  it("without usage has a client that asks for it told the estimate that is charged", async () => {
+    answer = ({ response }) => {
+      response.setHeader("content-type", "application/json");
+      response.end(`{"choices":[{"message":{"content":"hello there"}}]}`);
+    };
+    const charged = async () => {
+      const { promptTokens, completionTokens } = (await lastEntry()) ?? {};
+      return { prompt_tokens: promptTokens, completion_tokens: completionTokens };
+    };
+    const { usage } = await (await chat({})).json();
+    expect(usage).toMatchObject(await charged());
+    answer = ({ response }) => {
+      response.setHeader("content-type", "text/event-stream");
+      response.end(`${chunkOf({ content: "hello there" })}${chunkOf({}, "stop")}data: [DONE]\n\n`);
+    };
+    const events = (await (await chat({ stream: true, stream_options: { include_usage: true } })).text())
+      .split("\n\n")
+      .map((event) => event.slice("data: ".length));
+    expect(events.slice(-2)).toEqual(["[DONE]", ""]);
+    const [first, last] = [events[0], events.at(-3)].map((event = "") => JSON.parse(event));
+    expect(last).toMatchObject({
+      object: "chat.completion.chunk",
+      id: first.id,
+      created: first.created,
+      model: first.model,
+      choices: [],
+      usage: await charged(),
+    });
+    expect(await (await chat({ stream: true })).text()).not.toContain("usage");
+  });
+
   it("without usage on a stream has it estimated from what was sent until the stream ended or the client left", async () => {
     const words = "the quick brown fox jumps over the lazy dog ".repeat(10);
     const tokensOfWords = 90;

@@ -2,7 +2,14 @@ import { describe, expect, it } from "vitest";
 import { messageOf } from "../dialects/dialect.ts";
 import { sendChat } from "../fixtures/request.ts";
 import { sharedByFile } from "../fixtures/shared-by-file.ts";
-import { answersWhole, beginningOf, MESSAGE, THOUGHT, upstreamResponse } from "./native-responses.ts";
+import {
+  answersWhole,
+  beginningOf,
+  eventsOfUpstream,
+  MESSAGE,
+  THOUGHT,
+  upstreamResponse,
+} from "./native-responses.ts";
 import { answersMessage, sentTo, startResponsesService, streamsEvents } from "./responses-service.ts";
 
 const running = sharedByFile(startResponsesService);
@@ -58,6 +65,19 @@ describe("a chat completion of an upstream with the Responses API", () => {
       finish: "tool_calls",
       calls: [{ id: "call_1", name: "first", arguments: '{"x":1}' }],
     });
+  });
+
+  it("has a usage even if the upstream tells none", async () => {
+    running.answers.native = answersWhole(upstreamResponse({ usage: null }));
+    const { usage } = await (await ask({})).json();
+    running.answers.native = streamsEvents(eventsOfUpstream(upstreamResponse({ usage: null })));
+    const streamed = await ask({ stream: true, stream_options: { include_usage: true } });
+    const last = textChunks(await streamed.text()).at(-1);
+    expect(last).toMatchObject({ choices: [] });
+    for (const told of [usage, last?.usage]) {
+      expect(told.prompt_tokens).toBeGreaterThan(0);
+      expect(told.completion_tokens).toBeGreaterThan(0);
+    }
   });
 
   it("calls a tool without parameters with an empty object, which clients parse, and does not complete a call that was cut off", async () => {

@@ -58,12 +58,10 @@ export interface AnswerWriter extends ControlEvents {
   write(event: AnswerEvent): string;
   /** What completes a stream after its `finish` was written. `changes`: members of the whole answer that have changed since. */
   last(usage: Usage, changes: JsonObject): string;
-  /** The whole answer as JSON, after its `finish` was written. `null`: the usage is unknown, and the wire does without. */
-  whole(usage: Usage | null): string;
+  /** The whole answer as JSON, after its `finish` was written. */
+  whole(usage: Usage): string;
   /** The whole answer as the service stores it; absent for wires whose answers are not stored. */
   stored?(usage: Usage): string;
-  /** Whether an answer of this wire has to have a usage. */
-  readonly needsUsage: boolean;
 }
 
 /** The events of a stream beside its answer, in the format of its wire. */

@@ -39,7 +39,7 @@ export async function translated(
   for await (const { events } of answer.events) tracker.write(events);
   tracker.requireFinish();
   const { usage, produced } = tracker;
-  const writtenUsage = usage ?? (writer.needsUsage ? await estimate(produced) : null);
+  const writtenUsage = usage ?? (await estimate(produced));
   return {
     kind: "whole",
     body: wholeText(writer, writtenUsage, usage),
@@ -47,12 +47,12 @@ export async function translated(
     produced: () => produced,
     ignored: answer.ignored,
     ...(images === undefined ? {} : { images }),
-    ...(stored && writtenUsage !== null && { stored: () => stored(writtenUsage) }),
+    ...(stored && { stored: () => stored(writtenUsage) }),
   };
 }
 
 /** @param reported The usage that the upstream has reported. @throws {UpstreamRefused} with this usage for an answer that can't be written. */
-function wholeText(writer: AnswerWriter, usage: Usage | null, reported: Usage | null): string {
+function wholeText(writer: AnswerWriter, usage: Usage, reported: Usage | null): string {
   try {
     return writer.whole(usage);
   } catch (error) {

@@ -1,7 +1,8 @@
 import { UPSTREAM_SETTINGS } from "../../catalog/catalog-file.ts";
+import { chatUsageOf } from "../../conversation/chat-format.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../json/json.ts";
 import { type Changes, JsonBody } from "../../json/json-body.ts";
-import { producedBy } from "../../tokens/token-estimate.ts";
+import { producedBy, type Usage } from "../../tokens/token-estimate.ts";
 import { answerText } from "../answer-body.ts";
 import type {
   ConversationAnswer,
@@ -163,6 +164,7 @@ function wholeAnswer(
       ...(member === "choices" && value.system_fingerprint === undefined ? NO_FINGERPRINT : {}),
     }),
     usage: member === "choices" ? readUsage(value.usage) : readUsageSoFar(value.usage),
+    ...(member === "choices" && { estimated: (counted: Usage) => ({ usage: chatUsageOf(counted) }) }),
     produced: () => producedBy(value.choices),
     ignored: [],
   };

@@ -1,3 +1,4 @@
+import { chatUsageOf } from "../../conversation/chat-format.ts";
 import { CHAT_CONTROL_EVENTS, LAST_CHUNK } from "../../conversation/control-events.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../json/json.ts";
 import { TextTally } from "../../tokens/text-tally.ts";
@@ -22,7 +23,7 @@ export function streamedAnswer(call: ForwardCall, body: ResponseBody): StreamedA
   return {
     kind: "stream",
     events: forwardedEvents(body, chunks),
-    last: () => LAST_CHUNK,
+    last: (usage) => chunks.usageChunk(usage) + LAST_CHUNK,
     controlEvents: CHAT_CONTROL_EVENTS,
     usage: () => chunks.usage,
     usageSoFar: () => chunks.usageSoFar,
@@ -49,6 +50,9 @@ class ChunkForwarder implements EventForwarder {
   /** Whether some choice has ended because the provider has failed. */
   #hasFailed = false;
   readonly #includesUsage: boolean;
+  readonly #model: string;
+  /** The members that all chunks have alike, from the first of them. */
+  #identity: JsonObject | null = null;
   readonly #editor: ChunkEditor;
   /** The kind of the last chunk that could be one of several that differ in their text alone. */
   #usual: UsualChunk | null = null;
@@ -59,6 +63,7 @@ class ChunkForwarder implements EventForwarder {
 
   constructor({ publicModel, request: { includeUsage, body } }: ForwardCall) {
     this.#includesUsage = includeUsage;
+    this.#model = publicModel;
     this.#hasOneChoice = (body.value.n ?? 1) === 1;
     this.#editor = new ChunkEditor(publicModel, !includeUsage);
   }
@@ -87,6 +92,7 @@ class ChunkForwarder implements EventForwarder {
     this.usageSoFar = readUsageSoFar(usage) ?? this.usageSoFar;
     this.#usage = readUsage(usage) ?? this.#usage;
     if (hasError(value)) throw refusedCompletion(value, data);
+    if (this.#includesUsage) this.#identity ??= { id: value.id, created: value.created };
     addProduced(value.choices, this.produced);
     this.#hasChoice ||= choicesOf(value).length > 0;
     this.#isFinished ||= hasFinish(value);
@@ -114,6 +120,13 @@ class ChunkForwarder implements EventForwarder {
 
   #usageIn(chunk: JsonObject): unknown {
     return this.#hasOneChoice ? usageIn(chunk) : chunk.usage;
+  }
+
+  /** The chunk that tells the usage to a client that asked for it, if the upstream has told none. `usage`: as the service has counted it. */
+  usageChunk(usage: Usage): string {
+    if (!this.#includesUsage || this.#usage !== null) return "";
+    const head = { ...this.#identity, object: "chat.completion.chunk", model: this.#model };
+    return `data: ${JSON.stringify({ ...head, choices: [], usage: chatUsageOf(usage) })}\n\n`;
   }
 
   /** Without `[DONE]` the stream is complete only if some choice has finished. */

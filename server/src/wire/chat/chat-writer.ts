@@ -1,5 +1,6 @@
 import type { AnswerEvent, Citation, FinishReason, TokenLogprob } from "../../conversation/answer.ts";
 import { CallIds } from "../../conversation/call-ids.ts";
+import { chatUsageOf } from "../../conversation/chat-format.ts";
 import { CHAT_CONTROL_EVENTS, LAST_CHUNK } from "../../conversation/control-events.ts";
 import type { Signature } from "../../conversation/conversation.ts";
 import { urlOf } from "../../conversation/media.ts";
@@ -41,7 +42,6 @@ export interface ChatWriterOptions {
 
 /** Writes an answer as a chat completion, or as its chunks. */
 export class ChatWriter implements AnswerWriter {
-  readonly needsUsage = false;
   readonly heartbeat = CHAT_CONTROL_EVENTS.heartbeat;
   readonly failure = CHAT_CONTROL_EVENTS.failure;
   readonly #head: JsonObject;
@@ -60,6 +60,7 @@ export class ChatWriter implements AnswerWriter {
   #reasoning = "";
   #finish: string | null = null;
   #hasRole = false;
+  #isUsageWritten = false;
 
   constructor({ id, created, model }: AnswerHead, options: ChatWriterOptions) {
     this.#head = { id: `chatcmpl-${id}`, created, model };
@@ -125,11 +126,12 @@ export class ChatWriter implements AnswerWriter {
     }
   }
 
-  last(): string {
-    return LAST_CHUNK;
+  /** Changes nothing, because it is asked for again where the answer is kept for an idempotency key. */
+  last(usage: Usage): string {
+    return (this.#isUsageWritten ? "" : this.#usageChunk(usage)) + LAST_CHUNK;
   }
 
-  whole(usage: Usage | null): string {
+  whole(usage: Usage): string {
     const calls = this.#calls.map(calledOf);
     const message: JsonObject = {
       role: "assistant",
@@ -147,7 +149,7 @@ export class ChatWriter implements AnswerWriter {
       // OpenRouter's libraries refuse a whole answer without it.
       system_fingerprint: null,
       choices: [{ index: 0, message, logprobs: logprobsMember(this.#logprobs), finish_reason: this.#finish }],
-      usage: usage === null ? null : usageOf(usage),
+      usage: chatUsageOf(usage),
     });
   }
 
@@ -171,9 +173,13 @@ export class ChatWriter implements AnswerWriter {
     this.#finish = FINISH[reason];
     const first = this.#hasRole ? "" : this.#delta({ content: "" });
     const last = this.#chunk([{ index: 0, delta: {}, logprobs: null, finish_reason: this.#finish }]);
-    return this.#options.includeUsage && usage !== null
-      ? first + last + this.#chunk([], usageOf(usage))
-      : first + last;
+    this.#isUsageWritten = usage !== null;
+    return usage === null ? first + last : first + last + this.#usageChunk(usage);
+  }
+
+  /** Nothing for a client that did not ask for it. */
+  #usageChunk(usage: Usage): string {
+    return this.#options.includeUsage ? this.#chunk([], chatUsageOf(usage)) : "";
   }
 
   #callInput(index: number, text: string): string {
@@ -242,20 +248,4 @@ function imageOf(
 function extraOf(signature: Signature | null): JsonObject {
   const thought = signature?.provider === "google" ? signature.fields.thoughtSignature : undefined;
   return thought === undefined ? {} : { extra_content: { google: { thought_signature: thought } } };
-}
-
-function usageOf(usage: Usage): JsonObject {
-  const { promptTokens, completionTokens, cachedTokens, audioPromptTokens: heard = 0 } = usage;
-  const written = (usage.cacheWriteTokens ?? 0) + (usage.cacheWrite1hTokens ?? 0);
-  return {
-    prompt_tokens: promptTokens,
-    completion_tokens: completionTokens,
-    total_tokens: promptTokens + completionTokens,
-    prompt_tokens_details: {
-      cached_tokens: cachedTokens,
-      ...(written > 0 ? { cache_write_tokens: written } : {}),
-      ...(heard > 0 ? { audio_tokens: heard } : {}),
-    },
-    completion_tokens_details: { reasoning_tokens: usage.reasoningTokens ?? 0 },
-  };
 }

@@ -36,7 +36,6 @@ interface Call {
 
 /** Writes an answer as a message of the Messages API, or as its events. */
 export class MessagesWriter implements AnswerWriter {
-  readonly needsUsage = true;
   readonly heartbeat = MESSAGES_CONTROL_EVENTS.heartbeat;
   readonly failure = MESSAGES_CONTROL_EVENTS.failure;
   readonly #head: JsonObject;
@@ -104,10 +103,9 @@ export class MessagesWriter implements AnswerWriter {
     return (this.#isDeltaWritten ? "" : this.#delta(usage)) + eventOf("message_stop", {});
   }
 
-  whole(usage: Usage | null): string {
-    const writtenUsage = usageOf(usage ?? this.#options.estimate);
+  whole(usage: Usage): string {
     const content = this.#blocks.content(this.#isCut);
-    return exactJson(JSON.stringify({ ...this.#head, content, ...this.#stop, usage: writtenUsage }));
+    return exactJson(JSON.stringify({ ...this.#head, content, ...this.#stop, usage: usageOf(usage) }));
   }
 
   #said(kind: "text" | "thinking", text: string): string {

@@ -56,7 +56,6 @@ const INCOMPLETE: Readonly<Partial<Record<FinishReason, string>>> = {
  * calls end one by one, because their pieces may come by turns.
  */
 export class ResponsesWriter implements AnswerWriter {
-  readonly needsUsage = true;
   readonly #parts: ResponsesWriterParts;
   /** The members that repeat the request as JSON, which three events have. */
   readonly #repeatedText: string;
@@ -121,7 +120,7 @@ export class ResponsesWriter implements AnswerWriter {
     return this.#lifecycle(`response.${this.#ending}`, state, this.#sequence);
   }
 
-  whole(usage: Usage | null): string {
+  whole(usage: Usage): string {
     return this.#text(this.#ended(usage));
   }
 
