@@ -1,5 +1,6 @@
 // Writes what follows from the type of the server's router: the SDK's table of procedures, and the JSON Schemas of the answers that
-// the OpenAPI document has. Also writes the comments of types of the SDK that the document has as descriptions. Fails if a procedure or a field has no comment. With --check, compares instead of writing.
+// the OpenAPI document has. Also writes the comments of types of the SDK that the document has as descriptions. Fails if a procedure or a
+// field has no comment. With --check, compares instead of writing.
 import { spawnSync } from "node:child_process";
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { fieldComments, missingComments } from "./comments.mjs";

@@ -1,9 +1,7 @@
+import { decoded, EXEMPT_HOST, THIS_MACHINE, withoutBrackets } from "../contract/proxy-address.ts";
 import { readVariable } from "./environment.ts";
 import { OstiaryError } from "./errors.ts";
 import { isWithin, networkOf } from "./network.ts";
-
-/** Hosts that are this machine. */
-const LOOPBACK = /^(localhost|.*\.localhost|127(\.\d{1,3}){3}|\[::1\])$/;
 
 /** Finds the proxy for a URL; `null` to reach it directly. @throws {OstiaryError} the variable names a proxy that cannot be used. */
 export type FindProxy = (url: URL) => URL | null;
@@ -19,7 +17,7 @@ export function proxiesOfEnvironment(): FindProxy | null {
   if (secure === null && plain === null) return null;
   const exempt = (variable("NO_PROXY") ?? "").toLowerCase().split(/[\s,]+/);
   return (url) => {
-    if (LOOPBACK.test(url.hostname) || exempt.some((entry) => isExempt(entry, url))) return null;
+    if (THIS_MACHINE.test(url.hostname) || exempt.some((entry) => isExempt(entry, url))) return null;
     const proxy = url.protocol === "https:" ? secure : plain;
     if (proxy === null || proxy instanceof URL) return proxy;
     // Without its proxy, the request could leave by a way that it must not take.
@@ -51,32 +49,17 @@ export function proxyHeaders({ username, password }: URL): Readonly<Record<strin
   return { "proxy-authorization": `Basic ${btoa(String.fromCharCode(...bytes))}` };
 }
 
-/** A part of a URL without its escapes. A percent sign that begins none, as in the password `50%off`, makes it a text as it is. */
-function decoded(part: string): string {
-  try {
-    return decodeURIComponent(part);
-  } catch {
-    return part;
-  }
-}
-
 /** An entry of `NO_PROXY`: a host with its subdomains, an address or a CIDR block; `*` is every host. All but a block may have a port. */
 function isExempt(entry: string, { hostname, port, protocol }: URL): boolean {
   if (entry === "*") return true;
   const ownPort = port || (protocol === "https:" ? "443" : "80");
   const bare = networkOf(entry);
-  const [, name = "", onlyPort = ownPort] = bare === null ? (HOST.exec(entry) ?? []) : [];
+  const [, name = "", onlyPort = ownPort] = bare === null ? (EXEMPT_HOST.exec(entry) ?? []) : [];
   const network = bare ?? networkOf(withoutBrackets(name));
   if (onlyPort !== ownPort) return false;
   if (network === null) return name !== "" && (hostname === name || hostname.endsWith(`.${name}`));
   const address = networkOf(withoutBrackets(hostname));
   return address !== null && isWithin(address, network);
-}
-
-const HOST = /^\*?\.?(.*?)(?::(\d+))?$/;
-
-function withoutBrackets(host: string): string {
-  return host.replace(/^\[|\]$/g, "");
 }
 
 function variable(name: string): string | undefined {

@@ -47,7 +47,10 @@ export const redisUrl = z.string().superRefine((value, context) => {
 
 const SCHEME = /^[a-z][a-z0-9+.-]*:\/\//i;
 
-/** The URL of an HTTP proxy, as programs accept it: `http://` may be omitted. The message of a problem never contains the URL, which may have a password. */
+/**
+ * The URL of an HTTP proxy, as programs accept it: `http://` may be omitted. The message of a problem never contains the URL, which may have a
+ * password.
+ */
 export const proxy = z.string().transform((value, context): string => {
   const address = SCHEME.test(value) ? value : `http://${value}`;
   const { protocol = "", pathname, search = "", hash = "" } = URL.canParse(address) ? new URL(address) : {};

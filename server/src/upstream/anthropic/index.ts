@@ -83,7 +83,8 @@ interface DialectState {
 
 /**
  * Requests of the Messages API go through as they are, except for the model's name, for an id of the user and references to tools that another
- * provider's server refuses, for thoughts that the upstream refuses to read, and for instructions within the conversation that it refuses. All others are translated.
+ * provider's server refuses, for thoughts that the upstream refuses to read, and for instructions within the conversation that it refuses. All others
+ * are translated.
  */
 function anthropicDialect(transport: Transport, monotonicMs: () => number): Dialect {
   const state: DialectState = {

@@ -1,3 +1,9 @@
+import {
+  decoded,
+  EXEMPT_HOST,
+  THIS_MACHINE,
+  withoutBrackets,
+} from "../../../../sdk/src/contract/proxy-address.ts";
 import { parseAddress, parseNetworks } from "../../networks/networks.ts";
 
 /** The HTTP proxies that lead to upstreams, as the environment names them. */
@@ -20,10 +26,6 @@ export interface OutgoingProxy {
 
 export const NO_PROXIES: ProxySettings = { https: null, http: null, except: [] };
 
-/** Hosts that are this machine, where model servers run that no proxy reaches. */
-const LOOPBACK = /^(localhost|.*\.localhost|127(\.\d{1,3}){3}|\[::1\])$/;
-const EXEMPT_HOST = /^\*?\.?(.*?)(?::(\d+))?$/;
-
 /** Finds the proxies of upstreams. */
 export class Proxies {
   readonly #https: OutgoingProxy | null;
@@ -39,7 +41,7 @@ export class Proxies {
   /** The proxy of an upstream's URL; `null`: it is reached directly. */
   of(url: URL): OutgoingProxy | null {
     const proxy = url.protocol === "https:" ? this.#https : this.#http;
-    if (proxy === null || LOOPBACK.test(url.hostname)) return null;
+    if (proxy === null || THIS_MACHINE.test(url.hostname)) return null;
     return this.#except.some((entry) => isExempt(entry, url)) ? null : proxy;
   }
 }
@@ -50,15 +52,6 @@ function proxyOf({ protocol, host, username, password }: URL): OutgoingProxy {
     address: new URL(`${protocol}//${host}`),
     credential: username === "" && password === "" ? [] : ["proxy-authorization", `Basic ${user}`],
   };
-}
-
-/** A part of a URL without its escapes. A percent sign that begins none, as in the password `50%off`, makes it a text as it is. */
-function decoded(part: string): string {
-  try {
-    return decodeURIComponent(part);
-  } catch {
-    return part;
-  }
 }
 
 function isExempt(entry: string, { hostname, port, protocol }: URL): boolean {
@@ -74,8 +67,4 @@ function isExempt(entry: string, { hostname, port, protocol }: URL): boolean {
 
 function isIn(address: string, network: string): boolean {
   return parseNetworks([network]).networks.contains(address);
-}
-
-function withoutBrackets(host: string): string {
-  return host.replace(/^\[|\]$/g, "");
 }

@@ -3,6 +3,7 @@ import { type RequestOptions, request as requestPlain } from "node:http";
 import { request as requestSecure } from "node:https";
 import type { LookupFunction } from "node:net";
 import buildConnector from "undici/lib/core/connect.js";
+import { withoutBrackets } from "../../../../sdk/src/contract/proxy-address.ts";
 import { ProxyFailure, refusedByProxy } from "./connect-failures.ts";
 import type { OutgoingProxy } from "./proxies.ts";
 
@@ -58,7 +59,7 @@ function requestTunnel({ address, credential }: OutgoingProxy, authority: string
   const isSecure = address.protocol === "https:";
   const options: RequestOptions = {
     method: "CONNECT",
-    host: address.hostname.replace(/^\[|\]$/g, ""),
+    host: withoutBrackets(address.hostname),
     port: address.port || (isSecure ? HTTPS_PORT : "80"),
     path: authority,
     headers: ["host", authority, ...credential],
