@@ -21,8 +21,6 @@ export interface FormAttempt<Answer> {
   readonly kind?: string;
   /** The words of a refusal after which the other form is tried. Absent: the words that are remembered, {@link RefusedForms.words}. */
   readonly retriedAfter?: RegExp;
-  /** Whether a refusal of this request applies to others, and so may be remembered. Absent: it does. */
-  readonly appliesToOthers?: boolean;
 }
 
 /**
@@ -80,8 +78,9 @@ export class RefusedForms {
     } catch (thrown) {
       if (!isRefusalAbout(retriedAfter, thrown) || !hasOtherForm()) throw thrown;
       const answer = await send(false);
-      const appliesToOthers = attempt.appliesToOthers !== false && isRefusalAbout(this.words, thrown);
-      if (appliesToOthers && !isQuotation(this.words, thrown, clientText())) this.remember(call, kind);
+      const isRemembered =
+        isRefusalAbout(this.words, thrown) && !isQuotation(this.words, thrown, clientText());
+      if (isRemembered) this.remember(call, kind);
       return answer;
     }
   }

@@ -49,7 +49,7 @@ export type Thinker = Readonly<Record<"upstream" | "model", string>>;
 export type ThoughtMember = "reasoning_content" | "reasoning";
 /** The model's messages that are sent with a thought: those whose thought the client has, all, or none. */
 export type SentThoughts = "known" | "all" | "none";
-/** The parts of a request that some servers refuse in their usual form. By default they are `true` or `known`. */
+/** The parts of a request that some servers refuse in their usual form. */
 export interface ChatForm {
   /** Whether a stream's usage is asked for. */
   readonly asksUsage: boolean;

@@ -1,11 +1,12 @@
 import { UPSTREAM_SETTINGS } from "../../catalog/catalog-file.ts";
 import { chatUsageOf } from "../../conversation/chat-format.ts";
-import { isJsonObject, type Json, type JsonObject } from "../../json/json.ts";
+import { isJsonObject, type Json } from "../../json/json.ts";
 import { type Changes, JsonBody } from "../../json/json-body.ts";
 import { producedBy, type Usage } from "../../tokens/token-estimate.ts";
 import { answerText } from "../answer-body.ts";
 import type {
   ConversationAnswer,
+  ConversationCall,
   Dialect,
   DialectDefinition,
   ForwardCall,
@@ -13,21 +14,23 @@ import type {
   WholeAnswer,
 } from "../dialect.ts";
 import { asksForBase64, base64Of, isVector } from "../embedding-encoding.ts";
+import { sendInForms } from "../form-changes.ts";
 import { postWithBearer } from "../post-json.ts";
 import { readAnswer } from "../read-answer.ts";
 import { malformedResponse, refusalOf } from "../refusal.ts";
 import { RefusedForms } from "../refused-forms.ts";
 import type { Transport, TransportResponse } from "../transport.ts";
 import { begunAnswer } from "../whole-for-stream.ts";
+import { written } from "../write-conversation.ts";
 import { CompletionReader } from "./answer-events.ts";
-import { ABOUT_CALL_IDS, shortCallId, withCallIds } from "./call-ids.ts";
-import { type ChatForm, thinkerOf } from "./conversation-body.ts";
-import { CHAT_PATH, converserOf } from "./converse.ts";
+import { shortCallId, withCallIds } from "./call-ids.ts";
+import { chatFormChanges, otherOptions, USUAL_FORM } from "./chat-forms.ts";
+import { type ChatForm, chatBodyOf, thinkerOf } from "./conversation-body.ts";
 import { hasError, hasFailedChoice, refusedCompletion } from "./failed-completion.ts";
 import { hasFailure } from "./finish-reason.ts";
 import { callIdsFor, limitOf, MAX_CHAT_CALL_ID_LENGTH } from "./openai-limits.ts";
 import { streamedAnswer } from "./streamed-answer.ts";
-import { haveThoughts, THOUGHT_UNKNOWN, WITH_THOUGHT, withoutThoughts } from "./thought-members.ts";
+import { withoutThoughts } from "./thought-members.ts";
 import { readUsage, readUsageSoFar } from "./usage.ts";
 
 /** Upstreams with OpenAI's wire format. */
@@ -37,8 +40,7 @@ export const openai: DialectDefinition = {
   open: ({ transport, monotonicMs }) => openAiDialect(transport, monotonicMs),
 };
 
-/** Words by which servers refuse a request for the usage of a stream. Mistral's server sends the usage without a request. */
-const ABOUT_USAGE = /stream_options|include_usage/i;
+export const CHAT_PATH = "/chat/completions";
 /** Words by which servers refuse embeddings in base64. */
 const ABOUT_ENCODING = /encoding_format|base64/i;
 
@@ -51,50 +53,51 @@ const NO_FINGERPRINT = { system_fingerprint: null } as const;
  * the upstream refuses, as other models' may be.
  */
 export function openAiDialect(transport: Transport, monotonicMs: () => number): Dialect {
-  const usage = new RefusedForms(ABOUT_USAGE, monotonicMs);
-  const callIds = new RefusedForms(ABOUT_CALL_IDS, monotonicMs);
-  const thoughts = new RefusedForms(THOUGHT_UNKNOWN, monotonicMs);
+  const changes = chatFormChanges(monotonicMs);
   return {
     own: {
       wire: "chat",
       forward: async (call) => {
-        const { body, stream } = call.request;
-        const { messages } = body.value;
-        const post = (form: ForwardedForm) =>
-          postWithBearer(transport, call, CHAT_PATH, forwardedBody(call, form));
-        const sendThoughts = (form: Omit<ForwardedForm, "keepsThoughts">) =>
-          thoughts.ask(call, {
-            send: (keepsThoughts) => post({ ...form, keepsThoughts }),
-            clientText: () => body.textWith({ messages: withoutThoughts(messages) }),
-            retriedAfter: WITH_THOUGHT,
-          });
-        const hasThoughts = haveThoughts(messages);
-        const send = (asksUsage: boolean) =>
-          callIds.ask(call, {
-            send: (keepsCallIds) =>
-              hasThoughts
-                ? sendThoughts({ asksUsage, keepsCallIds })
-                : post({ asksUsage, keepsCallIds, keepsThoughts: true }),
-            clientText: () => body.text,
-            hasOtherForm: () => withCallIds(messages, shortCallId) !== messages,
-          });
-        if (!stream) {
-          const text = answerText(await send(false));
+        const textOf = (form: ChatForm) => forwardedBody(call, form);
+        const response = await sendInForms(call, changes, {
+          usual: USUAL_FORM,
+          textOf,
+          send: (form) => postWithBearer(transport, call, CHAT_PATH, textOf(form)),
+        });
+        if (!call.request.stream) {
+          const text = answerText(response);
           return wholeAnswer(call, text instanceof Promise ? await text : text, "choices");
         }
-        // What an upstream refuses together with the client's own options may be those.
-        const hasOthers = Object.keys(otherOptions(body)).length > 0;
-        const clientText = () => body.textWith({ stream_options: undefined });
-        const response = await usage.ask(call, { send, clientText, appliesToOthers: !hasOthers });
         const begun = await begunAnswer(response);
         return begun.isWhole
           ? wholeForStream(call, begun.response)
           : streamedAnswer(call, begun.response.body);
       },
     },
-    converse: converserOf(transport, { usage, callIds, thoughts }, monotonicMs),
+    converse: (call) =>
+      sendInForms(call, changes, {
+        usual: USUAL_FORM,
+        textOf: (form) => written(() => chatBodyOf(call, form)).text,
+        send: (form) => converse(transport, call, form),
+      }),
     embed: embedderOf(transport, monotonicMs),
   };
+}
+
+async function converse(
+  transport: Transport,
+  call: ConversationCall,
+  form: ChatForm,
+): Promise<ConversationAnswer> {
+  const { answered, ignored } = postChat(transport, call, form);
+  const reader = new CompletionReader(thinkerOf(call));
+  return readAnswer(await answered, { stream: call.stream, reader, ignored });
+}
+
+/** Not a part of {@link converse}, whose variables stay in memory until the answer comes: the text that is sent must not. */
+function postChat(transport: Transport, call: ConversationCall, form: ChatForm) {
+  const { ignored, text } = written(() => chatBodyOf(call, form));
+  return { answered: postWithBearer(transport, call, CHAT_PATH, text), ignored };
 }
 
 /** A whole answer in the place of a stream. @throws {UpstreamRefused} for several choices, which are not written as a stream. */
@@ -170,30 +173,19 @@ function wholeAnswer(
   };
 }
 
-/** What a client asks of a stream besides its usage, which may be what an upstream refuses. */
-function otherOptions({ value }: JsonBody): JsonObject {
-  const { include_usage: _, ...others } = isJsonObject(value.stream_options) ? value.stream_options : {};
-  return others;
-}
-
-/** The parts of a forwarded request that some servers refuse in their usual form. */
-interface ForwardedForm extends Pick<ChatForm, "asksUsage" | "keepsCallIds"> {
-  readonly keepsThoughts: boolean;
-}
-
 function forwardedBody(
   { request, upstream, upstreamModel }: ForwardCall,
-  { asksUsage, keepsCallIds, keepsThoughts }: ForwardedForm,
+  { asksUsage, keepsCallIds, thoughts }: ChatForm,
 ): string {
   const { body, ownLimit = null, stream } = request;
   const { messages } = body.value;
   const callId = keepsCallIds ? callIdsFor(upstream, MAX_CHAT_CALL_ID_LENGTH) : shortCallId;
-  const kept = keepsThoughts ? messages : withoutThoughts(messages);
-  const written = callId === null ? kept : withCallIds(kept, callId);
+  const kept = thoughts === "none" ? withoutThoughts(messages) : messages;
+  const sent = callId === null ? kept : withCallIds(kept, callId);
   const changes = {
     model: upstreamModel,
     ...(ownLimit === null ? {} : limitOf(upstream, ownLimit)),
-    ...(written === messages ? {} : { messages: written }),
+    ...(sent === messages ? {} : { messages: sent }),
   };
   if (!stream) return body.textWith(changes);
   const others = otherOptions(body);

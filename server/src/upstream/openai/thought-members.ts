@@ -9,14 +9,9 @@ export const WITH_THOUGHT = /\b(?:reasoning(?:_content|_details)?|thinking_block
 /** The members of a message in which servers and clients have thoughts. OpenAI has none. */
 const MEMBERS = ["reasoning_content", "reasoning", "reasoning_details", "thinking_blocks"];
 
-/** Whether a message of a chat completion has a thought. */
-export function haveThoughts(messages: Json | undefined): boolean {
-  return Array.isArray(messages) && messages.some(hasThought);
-}
-
-/** The messages of a chat completion without thoughts. */
+/** The messages of a chat completion without thoughts. The same messages if they have none. */
 export function withoutThoughts(messages: Json | undefined): Json | undefined {
-  if (!Array.isArray(messages)) return messages;
+  if (!Array.isArray(messages) || !messages.some(hasThought)) return messages;
   return messages.map((message: Json) => {
     if (!hasThought(message)) return message;
     return Object.fromEntries(Object.entries(message).filter(([name]) => !MEMBERS.includes(name)));

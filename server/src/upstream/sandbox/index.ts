@@ -12,8 +12,7 @@ import {
 } from "../dialect.ts";
 import { CompletionReader } from "../openai/answer-events.ts";
 import { thinkerOf } from "../openai/conversation-body.ts";
-import { CHAT_PATH } from "../openai/converse.ts";
-import { openAiDialect } from "../openai/index.ts";
+import { CHAT_PATH, openAiDialect } from "../openai/index.ts";
 import { postWithBearer } from "../post-json.ts";
 import { readAnswer } from "../read-answer.ts";
 import type { Transport } from "../transport.ts";
