@@ -4,51 +4,49 @@ import { isJsonObject, type Json, type JsonObject } from "../../json/json.ts";
 import { SEALED_TEXT_PREFIX } from "../../secrets/sealer.ts";
 import type { ForwardCall } from "../dialect.ts";
 import { hashOf, plainIdentifier } from "../identifiers.ts";
-import { isInstructions, withAddedTools, withUsersInstructions } from "./late-instructions.ts";
+import {
+  hasLateInstructions,
+  isInstructions,
+  withAddedTools,
+  withUsersInstructions,
+} from "./late-instructions.ts";
+import type { MessagesForm } from "./message-forms.ts";
 import { isAnthropicModel } from "./models.ts";
-import { withReferencesAsTexts } from "./tool-references.ts";
-
-/** The optional parts of a request that some upstreams refuse. By default all are `true`. */
-export interface ForwardedForm {
-  readonly keepsUser: boolean;
-  readonly keepsThoughts: boolean;
-  readonly keepsInstructions: boolean;
-  readonly keepsReferences: boolean;
-}
+import { hasToolReferences, withReferencesAsTexts } from "./tool-references.ts";
 
 /**
  * The body for the upstream: the client's, byte for byte, with the upstream's name of the model. Thoughts of other providers' models,
  * which a client has from this service, are left out: Anthropic refuses a thought without its own signature. Other providers' servers may not
  * sign theirs, and refuse the calls that follow without them. Ids that other servers have given to calls are replaced where Anthropic refuses them.
  * Only Anthropic gets what Claude Code says for its bills.
- *
- * @param form `keepsUser`: whether the id of the user stays as the client sent it. Otherwise it is plain. `keepsThoughts`: whether the upstream gets
- *   the thoughts that may be its own. Otherwise it gets none. `keepsInstructions`: whether instructions within the conversation are messages of
- *   their own. Otherwise they are the user's. `keepsReferences`: whether results refer to tools as the client sent them. Otherwise they are texts.
  */
 export function forwardedBody(
   { request: { body }, upstream, upstreamModel }: ForwardCall,
-  { keepsUser, keepsThoughts, keepsInstructions, keepsReferences }: ForwardedForm,
+  { keepsUser, keepsThoughts, keepsInstructions, keepsReferences }: MessagesForm,
 ): string {
   const { messages } = body.value;
   const isOwnModel = isAnthropicModel(upstreamModel, upstream);
+  const losesThoughts = !keepsThoughts && hasBlockIn(messages, isThought);
+  const movesInstructions = !keepsInstructions && hasLateInstructions(body.value);
   const isForeign = !keepsThoughts ? isThought : isOwnModel ? isUnsignedOrSealed : isSealedThought;
   const isChanged = (block: Json) => isForeign(block) || (isOwnModel && withOwnId(block) !== block);
-  const hasChanged = Array.isArray(messages) && messages.some((message) => hasBlock(message, isChanged));
   const changes = {
     model: upstreamModel,
     ...(isOwnModel ? {} : { system: instructionsFor(body.value.system) }),
     ...(keepsUser ? {} : { metadata: withPlainUser(body.value.metadata) }),
-    ...(keepsThoughts || !needsThoughts(body.value) ? {} : { thinking: undefined }),
+    ...(losesThoughts && needsThoughts(body.value) ? { thinking: undefined } : {}),
   };
-  const isKept = !hasChanged && keepsInstructions && keepsReferences;
+  const isKept =
+    !movesInstructions &&
+    (keepsReferences || !hasToolReferences(body.value)) &&
+    !hasBlockIn(messages, isChanged);
   if (isKept || !Array.isArray(messages)) return body.textWith(changes);
   // The inputs of calls keep their numbers.
   const exact = mayHaveLongNumber(body.text) ? parseExact(body.text)?.messages : messages;
   const kept = (Array.isArray(exact) ? exact : messages)
     .map((message: Json) => (keepsReferences ? message : withReferencesAsTexts(message)))
     .flatMap((message: Json) => withoutThoughts(isOwnModel ? withOwnIds(message) : message, isForeign));
-  if (keepsInstructions) return exactJson(body.textWith({ ...changes, messages: kept }));
+  if (!movesInstructions) return exactJson(body.textWith({ ...changes, messages: kept }));
   const tools = withAddedTools(body.exact("tools"), kept);
   return exactJson(body.textWith({ ...changes, tools, messages: withUsersInstructions(kept) }));
 }
@@ -67,12 +65,6 @@ function instructionsFor(system: Json | undefined): Json | undefined {
   return isSame ? system : written.filter((block) => !isJsonObject(block) || block.text !== "");
 }
 
-/** Whether a request has thoughts that the upstream may be unable to read. */
-export function hasForwardedThoughts({ request: { body } }: ForwardCall): boolean {
-  const { messages } = body.value;
-  return Array.isArray(messages) && messages.some((message) => hasBlock(message, isThought));
-}
-
 /** Whether a model with a budget would refuse to think without its earlier thoughts: the results of tools follow calls that it has made after them. */
 function needsThoughts({ thinking, messages }: JsonObject): boolean {
   const said = Array.isArray(messages) ? messages.filter((message: Json) => !isInstructions(message)) : [];
@@ -85,10 +77,14 @@ function needsThoughts({ thinking, messages }: JsonObject): boolean {
 }
 
 /** The metadata of a request with an id of the user that every server takes. The same metadata if it has one, or none. */
-export function withPlainUser(metadata: Json | undefined): Json | undefined {
+function withPlainUser(metadata: Json | undefined): Json | undefined {
   if (!isJsonObject(metadata) || typeof metadata.user_id !== "string") return metadata;
   const plain = plainIdentifier(metadata.user_id);
   return plain === metadata.user_id ? metadata : { ...metadata, user_id: plain };
+}
+
+function hasBlockIn(messages: Json | undefined, isOne: (block: Json) => boolean): boolean {
+  return Array.isArray(messages) && messages.some((message) => hasBlock(message, isOne));
 }
 
 function hasBlock(message: Json, isOne: (block: Json) => boolean): boolean {

@@ -14,26 +14,22 @@ import {
   type UpstreamCall,
   UpstreamRefused,
   type WholeAnswer,
-  type WireAnswer,
 } from "../dialect.ts";
 import { parsedBody } from "../event-json.ts";
+import { sendInForms } from "../form-changes.ts";
 import { plainIdentifier } from "../identifiers.ts";
 import { type JsonPost, postJson } from "../post-json.ts";
 import { readAnswer } from "../read-answer.ts";
 import { jsonText, malformedResponse } from "../refusal.ts";
-import { RefusedForms } from "../refused-forms.ts";
 import type { Transport, TransportResponse } from "../transport.ts";
-import { askWithThoughts, hasThoughts, withoutThoughts } from "../unreadable-thoughts.ts";
+import { withoutThoughts } from "../unreadable-thoughts.ts";
 import { begunAnswer } from "../whole-for-stream.ts";
 import { written } from "../write-conversation.ts";
 import { MessageReader, refusedIn } from "./answer-events.ts";
 import { messagesBodyOf } from "./conversation-body.ts";
-import { type ForwardedForm, forwardedBody, hasForwardedThoughts, withPlainUser } from "./forwarded-body.ts";
-import { hasLateInstructions } from "./late-instructions.ts";
+import { forwardedBody } from "./forwarded-body.ts";
+import { type MessagesForm, messageFormChanges, USUAL_FORM } from "./message-forms.ts";
 import { streamedMessage } from "./messages-stream.ts";
-import { isAnthropicModel } from "./models.ts";
-import { LATE_INSTRUCTIONS } from "./prompt.ts";
-import { ABOUT_REFERENCES, hasToolReferences } from "./tool-references.ts";
 import { readMessagesUsage } from "./usage.ts";
 
 /** Anthropic's Messages API. */
@@ -46,40 +42,6 @@ export const anthropic: DialectDefinition = {
 const DEFAULT_BASE_URL = "https://api.anthropic.com/v1";
 const BETA = "anthropic-beta";
 const MAX_MESSAGE_LENGTH = 1_000;
-/** Words by which other providers' servers refuse an id of the user that is more than a name, as Claude Code's is: DeepSeek's. */
-const ABOUT_USER = /\buser_?id\b/i;
-/** Words by which Anthropic, and platforms that serve its models, refuse a thought of another provider's model, or one that a client has changed. */
-const UNREADABLE = new RegExp(
-  [
-    String.raw`\binvalid \W?(?:signature|data)\W{1,3}in \W?(?:redacted_)?thinking\b`,
-    String.raw`\bthinking\.(?:signature|data)\b`,
-    String.raw`\b(?:redacted_)?thinking\W{1,3}blocks\b.{1,80}\bcannot be modified\b`,
-  ].join("|"),
-  "i",
-);
-/**
- * Words by which a model, a platform that serves it, or another provider's server refuses instructions within a conversation: those of Anthropic and
- * MiniMax, of DeepSeek and Qwen, of Zhipu, and of templates of models.
- */
-const ABOUT_LATE = new RegExp(
-  [
-    String.raw`\b(?:role|top-level)\W{1,3}system\b`,
-    String.raw`\bunknown variant\W{1,3}system\b`,
-    String.raw`\bshould be \W?user\W{1,3}or\b`,
-    String.raw`\bsystem message must be\b`,
-  ].join("|"),
-  "i",
-);
-/** Words by which other providers' servers may mean it, too. Kimi's says only that the request is invalid. */
-const MAY_BE_LATE = /\b(?:system|roles?|instructions?|templates?|invalid request)\b/i;
-
-/** How requests are sent, and which forms of them the upstreams of this dialect have refused. */
-interface DialectState {
-  readonly transport: Transport;
-  readonly users: RefusedForms;
-  readonly lateInstructions: RefusedForms;
-  readonly references: RefusedForms;
-}
 
 /**
  * Requests of the Messages API go through as they are, except for the model's name, for an id of the user and references to tools that another
@@ -87,116 +49,68 @@ interface DialectState {
  * are translated.
  */
 function anthropicDialect(transport: Transport, monotonicMs: () => number): Dialect {
-  const state: DialectState = {
-    transport,
-    users: new RefusedForms(ABOUT_USER, monotonicMs),
-    lateInstructions: new RefusedForms(ABOUT_LATE, monotonicMs),
-    references: new RefusedForms(ABOUT_REFERENCES, monotonicMs),
-  };
+  const changesFor = messageFormChanges(monotonicMs);
   return {
-    own: { wire: "messages", forward: (call) => forward(state, call) },
-    converse: (call) => converse(state, call),
+    own: {
+      wire: "messages",
+      forward: async (call) => {
+        const { stream, body } = call.request;
+        const response = await sendInForms(call, changesFor(call), {
+          usual: USUAL_FORM,
+          textOf: (form) => forwardedBody(call, form),
+          send: (form) => forward(transport, call, form),
+          clientText: () => body.textWith({ metadata: undefined }),
+        });
+        if (!stream) return wholeMessage(call, await answerText(response));
+        const begun = await begunAnswer(response);
+        if (!begun.isWhole) return streamedMessage(call, begun.response.body);
+        return readAnswer(begun.response, { stream: false, reader: new MessageReader(null), ignored: [] });
+      },
+    },
+    converse: (call) =>
+      sendInForms(call, changesFor(call), {
+        usual: USUAL_FORM,
+        textOf: (form) => writtenBody(call, form).text,
+        send: (form) => converse(transport, call, form),
+        clientText: () => writtenBody(withoutUser(call), USUAL_FORM).text,
+      }),
     embed: async () => {
       throw cannot("model", "does not support embeddings. Choose another model");
     },
   };
 }
 
-/**
- * Forwards a request of the Messages API. It is sent again without thoughts, with a plain id of the user, with texts in place of references to tools,
- * or with all instructions as the user's, if the upstream refuses these.
- */
-async function forward(
-  { transport, users, lateInstructions, references }: DialectState,
-  call: ForwardCall,
-): Promise<WireAnswer | ConversationAnswer> {
-  const { query = "", headers, stream, body } = call.request;
+function forward(transport: Transport, call: ForwardCall, form: MessagesForm): Promise<TransportResponse> {
+  const { query = "", headers } = call.request;
   const refused = (status: number, text: string) => refusedForward(status, text, call);
-  const post = (form: ForwardedForm) =>
-    postMessage(transport, call, { query, headers, body: forwardedBody(call, form), refused });
-  const sendWithThoughts = (form: Omit<ForwardedForm, "keepsThoughts">) =>
-    askWithThoughts(UNREADABLE, {
-      send: (keepsThoughts) => post({ ...form, keepsThoughts }),
-      hasThoughts: () => hasForwardedThoughts(call),
-    });
-  const send = (keepsUser: boolean, keepsInstructions: boolean) => {
-    const form = { keepsUser, keepsInstructions };
-    if (!hasReferences) return sendWithThoughts({ ...form, keepsReferences: true });
-    return references.ask(call, {
-      send: (keepsReferences) => sendWithThoughts({ ...form, keepsReferences }),
-      clientText: () => forwardedBody(call, { ...form, keepsThoughts: true, keepsReferences: false }),
-    });
-  };
-  const { metadata } = body.value;
-  const isOwnModel = isAnthropicModel(call.upstreamModel, call.upstream);
-  const hasReferences = !isOwnModel && hasToolReferences(body.value);
-  const sendWithUser = (keepsInstructions: boolean) =>
-    isOwnModel
-      ? send(true, keepsInstructions)
-      : users.ask(call, {
-          send: (keepsUser) => send(keepsUser, keepsInstructions),
-          clientText: () => body.textWith({ metadata: undefined }),
-          hasOtherForm: () => withPlainUser(metadata) !== metadata,
-        });
-  const response = hasLateInstructions(body.value)
-    ? await lateInstructions.ask(call, {
-        send: sendWithUser,
-        clientText: () => body.text,
-        retriedAfter: isOwnModel ? ABOUT_LATE : MAY_BE_LATE,
-      })
-    : await sendWithUser(true);
-  if (!stream) return wholeMessage(call, await answerText(response));
-  const begun = await begunAnswer(response);
-  if (!begun.isWhole) return streamedMessage(call, begun.response.body);
-  return readAnswer(begun.response, { stream: false, reader: new MessageReader(null), ignored: [] });
+  return postMessage(transport, call, { query, headers, body: forwardedBody(call, form), refused });
 }
 
-/**
- * Sends a conversation as a request of the Messages API. It is sent again without thoughts, with a plain id of the user, or with all instructions as
- * the user's, if the upstream refuses these.
- */
 async function converse(
-  { transport, users, lateInstructions }: DialectState,
+  transport: Transport,
   call: ConversationCall,
+  form: MessagesForm,
 ): Promise<ConversationAnswer> {
-  const { user } = call.conversation;
-  const post = (keepsUser: boolean, keepsInstructions: boolean, keepsThoughts: boolean) => {
-    const asked = keepsThoughts ? call.conversation : withoutThoughts(call.conversation);
-    const conversation = keepsUser ? asked : withPlainId(asked);
-    const { betas, answerTool, ignored, text } = written(() =>
-      messagesBodyOf({ ...call, conversation }, keepsInstructions),
-    );
-    const headers: Record<string, string> = betas.length === 0 ? {} : { [BETA]: betas.join(",") };
-    return {
-      answered: postMessage(transport, call, { query: "", headers, body: text }),
-      answerTool,
-      ignored,
-    };
+  const { answered, answerTool, ignored } = postConversation(transport, call, form);
+  const reader = new MessageReader(answerTool);
+  return readAnswer(await answered, { stream: call.stream, reader, ignored });
+}
+
+/** Not a part of {@link converse}, whose variables stay in memory until the answer comes: the text that is sent must not. */
+function postConversation(transport: Transport, call: ConversationCall, form: MessagesForm) {
+  const { betas, answerTool, ignored, text } = writtenBody(call, form);
+  const headers: Record<string, string> = betas.length === 0 ? {} : { [BETA]: betas.join(",") };
+  return {
+    answered: postMessage(transport, call, { query: "", headers, body: text }),
+    answerTool,
+    ignored,
   };
-  const send = (keepsUser: boolean, keepsInstructions: boolean) =>
-    askWithThoughts(UNREADABLE, {
-      send: async (keepsThoughts) => {
-        const { answered, answerTool, ignored } = post(keepsUser, keepsInstructions, keepsThoughts);
-        const reader = new MessageReader(answerTool);
-        return readAnswer(await answered, { stream: call.stream, reader, ignored });
-      },
-      hasThoughts: () => hasThoughts(call.conversation),
-    });
-  const clientText = () => written(() => messagesBodyOf(withoutUser(call))).text;
-  const isOwnModel = user === null || isAnthropicModel(call.upstreamModel, call.upstream);
-  const sendWithUser = (keepsInstructions: boolean) =>
-    isOwnModel
-      ? send(true, keepsInstructions)
-      : users.ask(call, {
-          send: (keepsUser) => send(keepsUser, keepsInstructions),
-          clientText,
-          hasOtherForm: () => withPlainId(call.conversation).user !== user,
-        });
-  return await lateInstructions.ask(call, {
-    send: sendWithUser,
-    clientText,
-    hasOtherForm: () => messagesBodyOf(call).betas.includes(LATE_INSTRUCTIONS),
-  });
+}
+
+function writtenBody(call: ConversationCall, { keepsUser, keepsThoughts, keepsInstructions }: MessagesForm) {
+  const readable = keepsThoughts ? call.conversation : withoutThoughts(call.conversation);
+  const conversation = keepsUser ? readable : withPlainId(readable);
+  return written(() => messagesBodyOf({ ...call, conversation }, keepsInstructions));
 }
 
 function withPlainId(conversation: Conversation): Conversation {

@@ -19,7 +19,7 @@ import { EarlierCallInputs, given, resultWithoutCall } from "../write-conversati
 import type { CacheBreakpoints } from "./cache-breakpoints.ts";
 import { type Group, isBlank, isWritten, sidesOf } from "./sides.ts";
 
-export const LATE_INSTRUCTIONS = "mid-conversation-system-2026-04-07";
+const LATE_INSTRUCTIONS = "mid-conversation-system-2026-04-07";
 const PDFS = "pdfs-2024-09-25";
 
 export interface Prompt {

@@ -1,8 +1,5 @@
 import { isJsonObject, type Json, type JsonObject } from "../../json/json.ts";
 
-/** Words by which other providers' servers refuse the blocks with which a client's search for tools answers. */
-export const ABOUT_REFERENCES = /\btool_reference\b/i;
-
 /** Whether results of a conversation refer to tools that the client has found. */
 export function hasToolReferences({ messages }: JsonObject): boolean {
   return blocksIn(messages).some((message) => withReferencesAsTexts(message) !== message);
