@@ -1639,6 +1639,583 @@ export interface Procedures {
   };
   /** Procedures for operators. The audit trail records every change. */
   readonly operator: {
+    /** Health of each upstream, as this node sees it. */
+    readonly upstreams: Procedure<
+      "query",
+      undefined,
+      {
+        /** The upstreams of the catalog. */
+        readonly upstreams: readonly {
+          /** The name of the upstream in the catalog. */
+          readonly name: string;
+          /** The circuit breaker. `closed`: healthy; `open`: no requests are sent; `half-open`: one request tests the upstream. */
+          readonly breaker: "closed" | "half-open" | "open";
+          /** Requests that the upstream is answering. */
+          readonly inFlight: number;
+          /** Requests that wait for a concurrency slot. */
+          readonly waiting: number;
+          /** Requests that succeeded since this node was started. */
+          readonly successes: number;
+          /** Requests that failed since this node was started. */
+          readonly failures: number;
+          /** The last failure; `null`: none since this node was started. */
+          readonly lastFailure: {
+            /** When the request failed. */
+            readonly at: Date;
+            /** Why it failed. */
+            readonly reason: string;
+          } | null;
+          /**
+           * Tokens of failed requests that the upstream has reported since this node was started and that no account is charged for, because
+           * another attempt followed or nothing was answered. The provider may charge the operator for them.
+           */
+          readonly unbilledTokens: number;
+          /** When the upstream last refused the service's credential; `null` if it accepted it since, or never refused it. */
+          readonly credentialRefusedAt: Date | null;
+        }[];
+      }
+    >;
+    /** Checks an upstream of the catalog with its credential. */
+    readonly testUpstream: Procedure<
+      "mutation",
+      {
+        /** The name of the upstream in the catalog. */
+        readonly name: string;
+      },
+      {
+        /** What is wrong and what to do; `null`: the upstream answered. */
+        readonly problem: string | null;
+        /** The number of models that it lists. Sandbox upstreams answer in process and list none. */
+        readonly models: number;
+        /** How long it took, in milliseconds. */
+        readonly durationMs: number;
+      }
+    >;
+    /** The current catalog with its routes, without credentials. */
+    readonly catalog: Procedure<
+      "query",
+      undefined,
+      {
+        /** The models, in the order of the catalog. */
+        readonly models: readonly {
+          /** The id of the model, which requests name. */
+          readonly id: string;
+          /** Other names by which requests may name the model. */
+          readonly aliases: readonly string[];
+          /** The organization that made the model. */
+          readonly ownedBy: string;
+          /** When the model was added to the catalog, in Unix seconds. */
+          readonly created: number;
+          /** Whether the sandbox answers, without a real model. */
+          readonly sandbox: boolean;
+          /** The maximum tokens of prompt and answer together; `null`: unknown. */
+          readonly contextTokens: number | null;
+          /** The maximum tokens of one answer; `null`: unknown. */
+          readonly maxOutputTokens: number | null;
+          /** What the model reads and writes. */
+          readonly modalities: {
+            /** What a prompt may contain. */
+            readonly input: readonly ("audio" | "embedding" | "file" | "image" | "text" | "video")[];
+            /** What an answer may contain. */
+            readonly output: readonly ("audio" | "embedding" | "file" | "image" | "text" | "video")[];
+          };
+          /** Prices in nano-USD per million tokens; `null`: free. */
+          readonly prices: {
+            /** For prompt tokens. */
+            readonly inputNanoUsdPerMTok: bigint;
+            /** For prompt tokens read from the upstream's cache. */
+            readonly cachedInputNanoUsdPerMTok: bigint;
+            /** For prompt tokens written to the upstream's cache for 5 minutes, or for a time that the upstream does not tell. */
+            readonly cacheWriteNanoUsdPerMTok: bigint;
+            /** For prompt tokens written to the upstream's cache for an hour. */
+            readonly cacheWrite1hNanoUsdPerMTok: bigint;
+            /** For prompt tokens of recordings. */
+            readonly audioInputNanoUsdPerMTok: bigint;
+            /** For prompt tokens of images. */
+            readonly imageInputNanoUsdPerMTok: bigint;
+            /** For tokens of answers. */
+            readonly outputNanoUsdPerMTok: bigint;
+            /** For tokens of reasoning. */
+            readonly reasoningNanoUsdPerMTok: bigint;
+            /** For tokens of spoken answers. */
+            readonly audioOutputNanoUsdPerMTok: bigint;
+            /** For tokens of images in answers. */
+            readonly imageOutputNanoUsdPerMTok: bigint;
+            /** Nano-USD for each image in a prompt, in addition to its tokens. */
+            readonly imageNanoUsd: bigint;
+          } | null;
+          /** The upstreams that serve the model, at least one. */
+          readonly routes: readonly {
+            /** Name of an upstream. */
+            readonly upstream: string;
+            /** What the upstream calls the model. */
+            readonly model: string;
+            /** Share of the requests that try this route first, relative to the model's other routes. */
+            readonly weight: number;
+          }[];
+        }[];
+        /** The upstreams that serve them. */
+        readonly upstreams: readonly {
+          /** The name of the upstream in the catalog. */
+          readonly name: string;
+          /** The name of a dialect. */
+          readonly dialect: string;
+          /** The URL up to the version, such as `https://api.openai.com/v1`. Empty: the dialect's own. */
+          readonly baseUrl: string;
+          /** The timeouts of a request, in milliseconds. */
+          readonly timeouts: {
+            /** Until the connection is established. */
+            readonly connectMs: number;
+            /** From the end of the request to the headers of the answer. */
+            readonly firstByteMs: number;
+            /** Between two chunks of the answer's body. */
+            readonly idleMs: number;
+            /** From the request to the end of the answer, however much of it arrives meanwhile. */
+            readonly totalMs: number;
+          };
+          /** The maximum number of concurrent requests of this node to the upstream. */
+          readonly maxConcurrency: number;
+          /** The settings of its circuit breaker. */
+          readonly breaker: {
+            /** The number of consecutive failures that opens the breaker. */
+            readonly failures: number;
+            /** How many milliseconds the breaker stays open at first. The time doubles with each failed probe, up to a minute. */
+            readonly openMs: number;
+          };
+          /** Whether the service sends a credential. */
+          readonly hasCredential: boolean;
+        }[];
+      }
+    >;
+    /**
+     * Usage of all accounts, in the form of `usage.summary`. The 50 accounts, or 200 models, with the highest cost in the
+     * period have rows of their own. All others share one row per interval (`isOther`).
+     */
+    readonly usage: Procedure<
+      "query",
+      {
+        /** The beginning of the period, included: an RFC 3339 time, or a date, which means the beginning of that day in the time zone. */
+        readonly from: string | Date;
+        /** The end of the period: an RFC 3339 time, which is not included, or a date, of which the whole day in the time zone is included. */
+        readonly to: string | Date;
+        /** The length of the intervals. A summary covers up to 31 days by hour, 3 years by day and 20 years by month. */
+        readonly interval: "day" | "hour" | "month";
+        /** The time zone of days, months, and dates in `from` and `to`, such as `Europe/Berlin`. Periods of more than a year are in UTC only. Default `UTC`. */
+        readonly timeZone?: string | undefined;
+        /** What has rows of its own in each interval. Default `none`. */
+        readonly groupBy?: "account" | "model" | "none" | undefined;
+      },
+      {
+        /** One row per interval and group, in order of time. Intervals without requests have none. */
+        readonly rows: readonly {
+          /** When the interval begins. */
+          readonly start: Date;
+          /**
+           * The model; `null` unless rows are grouped by model. It is empty for requests that named none, and `unknown model` for all models
+           * that the catalog does not have.
+           */
+          readonly model: string | null;
+          /** The account; `null` unless rows are grouped by account. */
+          readonly account: {
+            /** The id of the account, a UUID. */
+            readonly id: string;
+            /** The name of the account. */
+            readonly name: string;
+          } | null;
+          /** Whether the row sums up the models or accounts without rows of their own. Neither is named then. */
+          readonly isOther: boolean;
+          /** The number of requests, including refused ones. */
+          readonly requests: number;
+          /** The requests that failed: answered with a status of 400 or more, or aborted with an error code. */
+          readonly errors: number;
+          /** The tokens of the prompts. */
+          readonly promptTokens: number;
+          /** The tokens of the answers. */
+          readonly completionTokens: number;
+          /** The part of the prompts' tokens that an upstream read from its cache. */
+          readonly cachedTokens: number;
+          /** The cost in nano-USD. */
+          readonly costNanoUsd: bigint;
+        }[];
+        /** The sums over all rows. */
+        readonly total: {
+          /** The number of requests, including refused ones. */
+          readonly requests: number;
+          /** The requests that failed: answered with a status of 400 or more, or aborted with an error code. */
+          readonly errors: number;
+          /** The tokens of the prompts. */
+          readonly promptTokens: number;
+          /** The tokens of the answers. */
+          readonly completionTokens: number;
+          /** The part of the prompts' tokens that an upstream read from its cache. */
+          readonly cachedTokens: number;
+          /** The cost in nano-USD. */
+          readonly costNanoUsd: bigint;
+        };
+      }
+    >;
+    /** How fast the requests of all accounts were answered, in the form of `usage.performance`. */
+    readonly performance: Procedure<
+      "query",
+      {
+        /** The beginning of the period, included: an RFC 3339 time, or a date, which means the beginning of that day in the time zone. */
+        readonly from: string | Date;
+        /** The end of the period: an RFC 3339 time, which is not included, or a date, of which the whole day in the time zone is included. */
+        readonly to: string | Date;
+        /** The length of the intervals. A summary covers up to 31 days by hour, 3 years by day and 20 years by month. */
+        readonly interval: "day" | "hour" | "month";
+        /** The time zone of days, months, and dates in `from` and `to`, such as `Europe/Berlin`. Periods of more than a year are in UTC only. Default `UTC`. */
+        readonly timeZone?: string | undefined;
+      },
+      {
+        /** One row per interval with requests, in order of time. */
+        readonly intervals: readonly {
+          /** The number of requests that reached an upstream. */
+          readonly requests: number;
+          /** Those of them that failed: answered with a status of 400 or more, or aborted with an error code. */
+          readonly errors: number;
+          /** The time from the request to the end of the answer. */
+          readonly latencyMs: {
+            /** The median in milliseconds; `null`: no request has a value. */
+            readonly p50: number | null;
+            /** The 95th percentile in milliseconds; `null`: no request has a value. */
+            readonly p95: number | null;
+          };
+          /** The time from the request to the first token, of streams. */
+          readonly timeToFirstTokenMs: {
+            /** The median in milliseconds; `null`: no request has a value. */
+            readonly p50: number | null;
+            /** The 95th percentile in milliseconds; `null`: no request has a value. */
+            readonly p95: number | null;
+          };
+          /** When the interval begins. */
+          readonly start: Date;
+        }[];
+        /** One row per upstream, the one with most requests first. */
+        readonly upstreams: readonly {
+          /** The number of requests that reached an upstream. */
+          readonly requests: number;
+          /** Those of them that failed: answered with a status of 400 or more, or aborted with an error code. */
+          readonly errors: number;
+          /** The time from the request to the end of the answer. */
+          readonly latencyMs: {
+            /** The median in milliseconds; `null`: no request has a value. */
+            readonly p50: number | null;
+            /** The 95th percentile in milliseconds; `null`: no request has a value. */
+            readonly p95: number | null;
+          };
+          /** The time from the request to the first token, of streams. */
+          readonly timeToFirstTokenMs: {
+            /** The median in milliseconds; `null`: no request has a value. */
+            readonly p50: number | null;
+            /** The 95th percentile in milliseconds; `null`: no request has a value. */
+            readonly p95: number | null;
+          };
+          /** The name of the upstream. */
+          readonly upstream: string;
+        }[];
+        /**
+         * When the oldest request that was measured came in, if the period has more than the newest 20,000 requests, which are measured; `null`:
+         * all were.
+         */
+        readonly measuredSince: Date | null;
+      }
+    >;
+    /**
+     * How each upstream answered the requests of all accounts, by interval: latency, time to first token, and errors by code. Measures the
+     * newest 20,000 entries of the period.
+     */
+    readonly upstreamHistory: Procedure<
+      "query",
+      {
+        /** The beginning of the period, included: an RFC 3339 time, or a date, which means the beginning of that day in the time zone. */
+        readonly from: string | Date;
+        /** The end of the period: an RFC 3339 time, which is not included, or a date, of which the whole day in the time zone is included. */
+        readonly to: string | Date;
+        /** The length of the intervals. A summary covers up to 31 days by hour, 3 years by day and 20 years by month. */
+        readonly interval: "day" | "hour" | "month";
+        /** The time zone of days, months, and dates in `from` and `to`, such as `Europe/Berlin`. Periods of more than a year are in UTC only. Default `UTC`. */
+        readonly timeZone?: string | undefined;
+      },
+      {
+        /** One row per upstream with requests, by name. */
+        readonly upstreams: readonly {
+          /** The name of the upstream. */
+          readonly upstream: string;
+          /** One row per interval with requests, in order of time. */
+          readonly intervals: readonly {
+            /** When the interval begins. */
+            readonly start: Date;
+            /** The error codes of requests that failed, also of those whose answer had begun with status 200, the most frequent first. */
+            readonly errorCodes: readonly {
+              /** The code. */
+              readonly code: string;
+              /** The number of requests. */
+              readonly requests: number;
+            }[];
+            /** The number of requests that reached an upstream. */
+            readonly requests: number;
+            /** Those of them that failed: answered with a status of 400 or more, or aborted with an error code. */
+            readonly errors: number;
+            /** The time from the request to the end of the answer. */
+            readonly latencyMs: {
+              /** The median in milliseconds; `null`: no request has a value. */
+              readonly p50: number | null;
+              /** The 95th percentile in milliseconds; `null`: no request has a value. */
+              readonly p95: number | null;
+            };
+            /** The time from the request to the first token, of streams. */
+            readonly timeToFirstTokenMs: {
+              /** The median in milliseconds; `null`: no request has a value. */
+              readonly p50: number | null;
+              /** The 95th percentile in milliseconds; `null`: no request has a value. */
+              readonly p95: number | null;
+            };
+          }[];
+        }[];
+        /** As that of a `Performance`. */
+        readonly measuredSince: Date | null;
+      }
+    >;
+    /**
+     * Security events, last seen first. Events of one hour that agree in every field are one row with a count. Events that
+     * other nodes have seen in the last seconds may be missing. An event that recurs while pages are read moves to the front.
+     */
+    readonly security: Procedure<
+      "query",
+      | {
+          /** Has no effect. Infinite queries of TanStack Query send it. */
+          readonly direction?: "forward" | undefined;
+          /** The maximum number of rows of the page: 1 to 200. Default 50. */
+          readonly limit?: number | undefined;
+          /** The kind of the events. Default: any. */
+          readonly kind?:
+            | "account_suspended"
+            | "ip_blocked"
+            | "management_token_refused"
+            | "operator_signed_in"
+            | "revoked_key"
+            | "sign_in_failed"
+            | "sign_in_limited"
+            | "unknown_key"
+            | "upstream_credential_refused"
+            | undefined;
+          /** The id of the account. Default: events of all accounts and of none. */
+          readonly accountId?: string | undefined;
+          /** The address that requests came from: an IP address or a CIDR block. */
+          readonly source?: string | undefined;
+          /** The `nextCursor` of the previous page. Omit it for the first page. */
+          readonly cursor?: string | undefined;
+        }
+      | undefined,
+      {
+        /** The events of the page, the last seen first. */
+        readonly events: readonly {
+          /** The id of the event, a UUID. */
+          readonly id: string;
+          /** What happened. */
+          readonly kind:
+            | "account_suspended"
+            | "ip_blocked"
+            | "management_token_refused"
+            | "operator_signed_in"
+            | "revoked_key"
+            | "sign_in_failed"
+            | "sign_in_limited"
+            | "unknown_key"
+            | "upstream_credential_refused";
+          /** How often it happened. */
+          readonly count: number;
+          /** When it happened first. */
+          readonly firstAt: Date;
+          /** When it happened last. */
+          readonly lastAt: Date;
+          /** The account of the key, the management token or the user; `null` if there is none. */
+          readonly account: {
+            /** The id of the account, a UUID. */
+            readonly id: string;
+            /** The name of the account. */
+            readonly name: string;
+          } | null;
+          /** Last 4 characters of the key; `null` for other events. */
+          readonly keyId: string | null;
+          /** The e-mail address of the user; `null` if there is none. */
+          readonly userEmail: string | null;
+          /** The address of the client; `null` if it is unknown or there is none. */
+          readonly sourceIp: string | null;
+          /** The name of the upstream that refused the credential; `null` for other events. */
+          readonly upstream: string | null;
+        }[];
+        /** The `cursor` of the next page; `null` on the last page. */
+        readonly nextCursor: string | null;
+      }
+    >;
+    /** The audit trail of one account or of all, newest first. Each filter that is given must match. */
+    readonly audit: Procedure<
+      "query",
+      | {
+          /** The `nextCursor` of the previous page. Omit it for the first page. */
+          readonly cursor?: string | undefined;
+          /** Has no effect. Infinite queries of TanStack Query send it. */
+          readonly direction?: "forward" | undefined;
+          /** The maximum number of rows of the page: 1 to 200. Default 50. */
+          readonly limit?: number | undefined;
+          /** The id of the account. Default: all accounts. */
+          readonly accountId?: string | undefined;
+          /** The change. Default: any. */
+          readonly action?:
+            | "account.create"
+            | "account.grantCredits"
+            | "account.reinstate"
+            | "account.setIpRules"
+            | "account.setLimits"
+            | "account.setPlan"
+            | "account.suspend"
+            | "credit.release"
+            | "journal.discard"
+            | "journal.replay"
+            | "key.create"
+            | "key.reissue"
+            | "key.revoke"
+            | "key.rotate"
+            | "provider.check"
+            | "token.create"
+            | "token.revoke"
+            | "upstream.test"
+            | "user.changePassword"
+            | "user.resetPassword"
+            | "user.signOutAll"
+            | "user.signUp"
+            | undefined;
+          /** The beginning of the e-mail address of the author: 1 to 254 characters. Default: any. */
+          readonly author?: string | undefined;
+          /** The address of the author, or a CIDR block. Default: any. */
+          readonly source?: string | undefined;
+          /** A part of the reason or the beginning of the account's name: 1 to 200 characters. Default: any. */
+          readonly search?: string | undefined;
+        }
+      | undefined,
+      {
+        /** The changes of the page, newest first. */
+        readonly actions: readonly {
+          /** The id of the change, a UUID. */
+          readonly id: string;
+          /** The e-mail address of the author; `null` where `by` is. */
+          readonly userEmail: string | null;
+          /** Whether an operator made the change. */
+          readonly byOperator: boolean;
+          /** The name of the account; `null`: none. */
+          readonly accountName: string | null;
+          /** When the change was made. */
+          readonly at: Date;
+          /** The author of the change; `null`: the service itself, or an operator where the account's users read it. */
+          readonly by: {
+            /** The id of the user, a UUID. */
+            readonly userId: string;
+            /** The id of the management token that a script used; `null` for a session. */
+            readonly managementToken: string | null;
+            /** The address of the client; `null`: unknown. */
+            readonly sourceIp: string | null;
+          } | null;
+          /** The id of the account that was changed; `null`: none, such as for a node. */
+          readonly accountId: string | null;
+          /** The change. */
+          readonly action:
+            | "account.create"
+            | "account.grantCredits"
+            | "account.reinstate"
+            | "account.setIpRules"
+            | "account.setLimits"
+            | "account.setPlan"
+            | "account.suspend"
+            | "credit.release"
+            | "journal.discard"
+            | "journal.replay"
+            | "key.create"
+            | "key.reissue"
+            | "key.revoke"
+            | "key.rotate"
+            | "provider.check"
+            | "token.create"
+            | "token.revoke"
+            | "upstream.test"
+            | "user.changePassword"
+            | "user.resetPassword"
+            | "user.signOutAll"
+            | "user.signUp";
+          /** The reason that its author gave; `null`: none. */
+          readonly reason: string | null;
+          /** The parts that changed, before the change. `null`: nothing to show. */
+          readonly before: {
+            readonly [name: string]: unknown;
+          } | null;
+          /** The same parts after the change. `null`: nothing to show. */
+          readonly after: {
+            readonly [name: string]: unknown;
+          } | null;
+        }[];
+        /** The `cursor` of the next page; `null` on the last page. */
+        readonly nextCursor: string | null;
+      }
+    >;
+    /** The whole audit trail as lines of an export, oldest first, with its chain. Pass `next` as `after` to continue. */
+    readonly exportActions: Procedure<
+      "query",
+      | {
+          /** The position in the chain after which to begin: the `next` of the previous part. Default 0: at the beginning. */
+          readonly after?: number | undefined;
+          /** The maximum number of lines, 1 to 1,000. Default 1,000. */
+          readonly limit?: number | undefined;
+        }
+      | undefined,
+      {
+        /** JSON, without line breaks, in the order of recording. */
+        readonly lines: readonly string[];
+        /** Pass it as `after` to continue; `null` at the end. */
+        readonly next: number | null;
+      }
+    >;
+    /** Detects actions that were changed, removed or added. A call covers some thousand: pass `next` as `after` to continue. */
+    readonly verifyActions: Procedure<
+      "query",
+      | {
+          /** The position in the chain after which to begin: the `next` of the previous part. Default 0: at the beginning. */
+          readonly after?: number | undefined;
+          /** A point that was kept earlier, which the chain must contain. */
+          readonly expected?:
+            | {
+                /** Its position in the chain, from 1. */
+                readonly position: number;
+                /** Its digest: SHA-256, in hexadecimal. */
+                readonly digest: string;
+              }
+            | undefined;
+        }
+      | undefined,
+      {
+        /** The last action; `null`: none was recorded. */
+        readonly head: {
+          /** From 1. */
+          readonly position: number;
+          /** SHA-256, in hexadecimal. */
+          readonly digest: string;
+        } | null;
+        /** The number of actions that this call has verified. */
+        readonly actions: number;
+        /** The first 100. */
+        readonly problems: readonly {
+          /** `null` for an action that is not in the chain. */
+          readonly position: number | null;
+          /**
+           * `changed`: the action is not what was recorded. `missing`: there is no action at the position. `added`: an action is not in the
+           * chain. `digest_differs`: the chain does not contain the expected point.
+           */
+          readonly problem: "added" | "changed" | "digest_differs" | "missing";
+        }[];
+        /** Pass it as `after` to verify the rest; `null`: everything is verified. */
+        readonly next: number | null;
+      }
+    >;
     /** Dangerous settings that this node was started with: a sentence or two each. */
     readonly warnings: Procedure<
       "query",
@@ -1742,6 +2319,320 @@ export interface Procedures {
     >;
     /** The accounts of the service. */
     readonly accounts: {
+      /** Suspends an account. Once this has answered, every node refuses the keys and management tokens of the account. */
+      readonly suspend: Procedure<
+        "mutation",
+        {
+          /** The id of the account. */
+          readonly id: string;
+          /** The reason, for the audit trail: 1 to 500 characters. */
+          readonly reason: string;
+        },
+        {
+          /** The account after the change. */
+          readonly account: {
+            /** The id of the account, a UUID. */
+            readonly id: string;
+            /** The name of the account. */
+            readonly name: string;
+            /** The plan, which sets limits and retention. */
+            readonly plan: "enterprise" | "free" | "pro";
+            /** Whether the account's keys and tokens are accepted. */
+            readonly state: "active" | "suspended";
+            /** When and why the account was suspended; `null` while it is active. */
+            readonly suspension: {
+              /** When the account was suspended. */
+              readonly at: Date;
+              /** The reason that the operator gave. */
+              readonly reason: string;
+            } | null;
+            /** The addresses from which the keys may be used. */
+            readonly ipRules: {
+              /** `enforce` refuses requests from other addresses. `report` lets them pass, and marks their audit entries with `wouldRefuse`. */
+              readonly mode: "enforce" | "report";
+              /** IPv4 and IPv6 addresses and CIDR blocks. Empty: requests from every address pass. */
+              readonly networks: readonly string[];
+            };
+            /** The account's own limits. `null`: the limit of the plan. */
+            readonly limits: {
+              /** Requests in 60 seconds. */
+              readonly requestsPerMinute: number | null;
+              /** Tokens of prompts and answers in 60 seconds. */
+              readonly tokensPerMinute: number | null;
+              /** Requests that may be answered at the same time. */
+              readonly concurrentRequests: number | null;
+            };
+            /** When the account was created. */
+            readonly createdAt: Date;
+          };
+          /** Other effects of the change, a sentence each. */
+          readonly notices: readonly string[];
+        }
+      >;
+      /** Ends the suspension of an account. */
+      readonly reinstate: Procedure<
+        "mutation",
+        {
+          /** The id of the account. */
+          readonly id: string;
+          /** The reason, for the audit trail: 1 to 500 characters. */
+          readonly reason?: string | undefined;
+        },
+        {
+          /** The account after the change. */
+          readonly account: {
+            /** The id of the account, a UUID. */
+            readonly id: string;
+            /** The name of the account. */
+            readonly name: string;
+            /** The plan, which sets limits and retention. */
+            readonly plan: "enterprise" | "free" | "pro";
+            /** Whether the account's keys and tokens are accepted. */
+            readonly state: "active" | "suspended";
+            /** When and why the account was suspended; `null` while it is active. */
+            readonly suspension: {
+              /** When the account was suspended. */
+              readonly at: Date;
+              /** The reason that the operator gave. */
+              readonly reason: string;
+            } | null;
+            /** The addresses from which the keys may be used. */
+            readonly ipRules: {
+              /** `enforce` refuses requests from other addresses. `report` lets them pass, and marks their audit entries with `wouldRefuse`. */
+              readonly mode: "enforce" | "report";
+              /** IPv4 and IPv6 addresses and CIDR blocks. Empty: requests from every address pass. */
+              readonly networks: readonly string[];
+            };
+            /** The account's own limits. `null`: the limit of the plan. */
+            readonly limits: {
+              /** Requests in 60 seconds. */
+              readonly requestsPerMinute: number | null;
+              /** Tokens of prompts and answers in 60 seconds. */
+              readonly tokensPerMinute: number | null;
+              /** Requests that may be answered at the same time. */
+              readonly concurrentRequests: number | null;
+            };
+            /** When the account was created. */
+            readonly createdAt: Date;
+          };
+          /** Other effects of the change, a sentence each. */
+          readonly notices: readonly string[];
+        }
+      >;
+      /** Sets the plan. Existing keys stay, even if the new plan allows fewer. `notices` lists other effects of the change. */
+      readonly setPlan: Procedure<
+        "mutation",
+        {
+          /** The id of the account. */
+          readonly id: string;
+          /** The new plan. */
+          readonly plan: "enterprise" | "free" | "pro";
+          /** The reason, for the audit trail: 1 to 500 characters. */
+          readonly reason?: string | undefined;
+        },
+        {
+          /** The account after the change. */
+          readonly account: {
+            /** The id of the account, a UUID. */
+            readonly id: string;
+            /** The name of the account. */
+            readonly name: string;
+            /** The plan, which sets limits and retention. */
+            readonly plan: "enterprise" | "free" | "pro";
+            /** Whether the account's keys and tokens are accepted. */
+            readonly state: "active" | "suspended";
+            /** When and why the account was suspended; `null` while it is active. */
+            readonly suspension: {
+              /** When the account was suspended. */
+              readonly at: Date;
+              /** The reason that the operator gave. */
+              readonly reason: string;
+            } | null;
+            /** The addresses from which the keys may be used. */
+            readonly ipRules: {
+              /** `enforce` refuses requests from other addresses. `report` lets them pass, and marks their audit entries with `wouldRefuse`. */
+              readonly mode: "enforce" | "report";
+              /** IPv4 and IPv6 addresses and CIDR blocks. Empty: requests from every address pass. */
+              readonly networks: readonly string[];
+            };
+            /** The account's own limits. `null`: the limit of the plan. */
+            readonly limits: {
+              /** Requests in 60 seconds. */
+              readonly requestsPerMinute: number | null;
+              /** Tokens of prompts and answers in 60 seconds. */
+              readonly tokensPerMinute: number | null;
+              /** Requests that may be answered at the same time. */
+              readonly concurrentRequests: number | null;
+            };
+            /** When the account was created. */
+            readonly createdAt: Date;
+          };
+          /** Other effects of the change, a sentence each. */
+          readonly notices: readonly string[];
+        }
+      >;
+      /** Replaces the IP rules, which are in force on the enterprise plan. */
+      readonly setIpRules: Procedure<
+        "mutation",
+        {
+          /** The id of the account. */
+          readonly id: string;
+          /** The new rules. */
+          readonly rules: {
+            /** `enforce` refuses requests from other addresses; `report` lets them pass and marks their entries. Default: the current mode. */
+            readonly mode?: "enforce" | "report" | null | undefined;
+            /** IPv4 and IPv6 addresses and CIDR blocks: up to 1,000. Empty: requests from every address pass. */
+            readonly networks: readonly string[];
+          };
+          /** The reason, for the audit trail: 1 to 500 characters. */
+          readonly reason?: string | undefined;
+        },
+        {
+          /** The account after the change. */
+          readonly account: {
+            /** The id of the account, a UUID. */
+            readonly id: string;
+            /** The name of the account. */
+            readonly name: string;
+            /** The plan, which sets limits and retention. */
+            readonly plan: "enterprise" | "free" | "pro";
+            /** Whether the account's keys and tokens are accepted. */
+            readonly state: "active" | "suspended";
+            /** When and why the account was suspended; `null` while it is active. */
+            readonly suspension: {
+              /** When the account was suspended. */
+              readonly at: Date;
+              /** The reason that the operator gave. */
+              readonly reason: string;
+            } | null;
+            /** The addresses from which the keys may be used. */
+            readonly ipRules: {
+              /** `enforce` refuses requests from other addresses. `report` lets them pass, and marks their audit entries with `wouldRefuse`. */
+              readonly mode: "enforce" | "report";
+              /** IPv4 and IPv6 addresses and CIDR blocks. Empty: requests from every address pass. */
+              readonly networks: readonly string[];
+            };
+            /** The account's own limits. `null`: the limit of the plan. */
+            readonly limits: {
+              /** Requests in 60 seconds. */
+              readonly requestsPerMinute: number | null;
+              /** Tokens of prompts and answers in 60 seconds. */
+              readonly tokensPerMinute: number | null;
+              /** Requests that may be answered at the same time. */
+              readonly concurrentRequests: number | null;
+            };
+            /** When the account was created. */
+            readonly createdAt: Date;
+          };
+          /** Other effects of the change, a sentence each. */
+          readonly notices: readonly string[];
+        }
+      >;
+      /** Tests an address against the account's rules, or against `rules` before they are set. */
+      readonly tryIpRules: Procedure<
+        "query",
+        {
+          /** The id of the account. */
+          readonly id: string;
+          /** The address to test. */
+          readonly address: string;
+          /** The rules to test it against. Default: those of the account. */
+          readonly rules?:
+            | {
+                /** `enforce` refuses requests from other addresses; `report` lets them pass and marks their entries. Default `enforce`. */
+                readonly mode?: "enforce" | "report" | undefined;
+                /** IPv4 and IPv6 addresses and CIDR blocks: up to 1,000. Empty: requests from every address pass. */
+                readonly networks: readonly string[];
+              }
+            | undefined;
+        },
+        {
+          /** `passes`; `blocked`: it would be refused; `reported`: it would pass and be marked, as the rules are in report mode. */
+          readonly verdict: "blocked" | "passes" | "reported";
+        }
+      >;
+      /** Sets limits of the account's own. */
+      readonly setLimits: Procedure<
+        "mutation",
+        {
+          /** The id of the account. */
+          readonly id: string;
+          /** Limits to set: 1 to 1,000,000,000 each. `null` uses the plan's limit; one that is absent stays as it is. */
+          readonly limits: {
+            /** Requests in 60 seconds. */
+            readonly requestsPerMinute?: number | null | undefined;
+            /** Tokens of prompts and answers in 60 seconds. */
+            readonly tokensPerMinute?: number | null | undefined;
+            /** Requests that may be answered at the same time. */
+            readonly concurrentRequests?: number | null | undefined;
+          };
+          /** The reason, for the audit trail: 1 to 500 characters. */
+          readonly reason?: string | undefined;
+        },
+        {
+          /** The account after the change. */
+          readonly account: {
+            /** The id of the account, a UUID. */
+            readonly id: string;
+            /** The name of the account. */
+            readonly name: string;
+            /** The plan, which sets limits and retention. */
+            readonly plan: "enterprise" | "free" | "pro";
+            /** Whether the account's keys and tokens are accepted. */
+            readonly state: "active" | "suspended";
+            /** When and why the account was suspended; `null` while it is active. */
+            readonly suspension: {
+              /** When the account was suspended. */
+              readonly at: Date;
+              /** The reason that the operator gave. */
+              readonly reason: string;
+            } | null;
+            /** The addresses from which the keys may be used. */
+            readonly ipRules: {
+              /** `enforce` refuses requests from other addresses. `report` lets them pass, and marks their audit entries with `wouldRefuse`. */
+              readonly mode: "enforce" | "report";
+              /** IPv4 and IPv6 addresses and CIDR blocks. Empty: requests from every address pass. */
+              readonly networks: readonly string[];
+            };
+            /** The account's own limits. `null`: the limit of the plan. */
+            readonly limits: {
+              /** Requests in 60 seconds. */
+              readonly requestsPerMinute: number | null;
+              /** Tokens of prompts and answers in 60 seconds. */
+              readonly tokensPerMinute: number | null;
+              /** Requests that may be answered at the same time. */
+              readonly concurrentRequests: number | null;
+            };
+            /** When the account was created. */
+            readonly createdAt: Date;
+          };
+          /** Other effects of the change, a sentence each. */
+          readonly notices: readonly string[];
+        }
+      >;
+      /** Grants credit. A negative amount takes credit back, at most what the account has. */
+      readonly grantCredits: Procedure<
+        "mutation",
+        {
+          /** The id of the account. */
+          readonly id: string;
+          /** The amount in nano-USD: not 0, and at most 9 million USD either way. */
+          readonly amountNanoUsd: bigint;
+          /** The reason, for the audit trail: 1 to 500 characters. */
+          readonly reason: string;
+          /**
+           * A value that is unique to this grant: 8 to 255 characters. A call that is repeated with it is booked once, and gets the first
+           * answer again.
+           */
+          readonly idempotencyKey?: string | undefined;
+        },
+        {
+          /** The new balance in nano-USD. */
+          readonly balanceNanoUsd: bigint;
+          /** The granted amount in nano-USD. It is smaller than requested if the account had less to take back. */
+          readonly amountNanoUsd: bigint;
+        }
+      >;
       /** The keys of an account, in the form of `keys.list`. */
       readonly keys: Procedure<
         "query",
@@ -2323,320 +3214,6 @@ export interface Procedures {
           readonly password: string;
         }
       >;
-      /** Suspends an account. Once this has answered, every node refuses the keys and management tokens of the account. */
-      readonly suspend: Procedure<
-        "mutation",
-        {
-          /** The id of the account. */
-          readonly id: string;
-          /** The reason, for the audit trail: 1 to 500 characters. */
-          readonly reason: string;
-        },
-        {
-          /** The account after the change. */
-          readonly account: {
-            /** The id of the account, a UUID. */
-            readonly id: string;
-            /** The name of the account. */
-            readonly name: string;
-            /** The plan, which sets limits and retention. */
-            readonly plan: "enterprise" | "free" | "pro";
-            /** Whether the account's keys and tokens are accepted. */
-            readonly state: "active" | "suspended";
-            /** When and why the account was suspended; `null` while it is active. */
-            readonly suspension: {
-              /** When the account was suspended. */
-              readonly at: Date;
-              /** The reason that the operator gave. */
-              readonly reason: string;
-            } | null;
-            /** The addresses from which the keys may be used. */
-            readonly ipRules: {
-              /** `enforce` refuses requests from other addresses. `report` lets them pass, and marks their audit entries with `wouldRefuse`. */
-              readonly mode: "enforce" | "report";
-              /** IPv4 and IPv6 addresses and CIDR blocks. Empty: requests from every address pass. */
-              readonly networks: readonly string[];
-            };
-            /** The account's own limits. `null`: the limit of the plan. */
-            readonly limits: {
-              /** Requests in 60 seconds. */
-              readonly requestsPerMinute: number | null;
-              /** Tokens of prompts and answers in 60 seconds. */
-              readonly tokensPerMinute: number | null;
-              /** Requests that may be answered at the same time. */
-              readonly concurrentRequests: number | null;
-            };
-            /** When the account was created. */
-            readonly createdAt: Date;
-          };
-          /** Other effects of the change, a sentence each. */
-          readonly notices: readonly string[];
-        }
-      >;
-      /** Ends the suspension of an account. */
-      readonly reinstate: Procedure<
-        "mutation",
-        {
-          /** The id of the account. */
-          readonly id: string;
-          /** The reason, for the audit trail: 1 to 500 characters. */
-          readonly reason?: string | undefined;
-        },
-        {
-          /** The account after the change. */
-          readonly account: {
-            /** The id of the account, a UUID. */
-            readonly id: string;
-            /** The name of the account. */
-            readonly name: string;
-            /** The plan, which sets limits and retention. */
-            readonly plan: "enterprise" | "free" | "pro";
-            /** Whether the account's keys and tokens are accepted. */
-            readonly state: "active" | "suspended";
-            /** When and why the account was suspended; `null` while it is active. */
-            readonly suspension: {
-              /** When the account was suspended. */
-              readonly at: Date;
-              /** The reason that the operator gave. */
-              readonly reason: string;
-            } | null;
-            /** The addresses from which the keys may be used. */
-            readonly ipRules: {
-              /** `enforce` refuses requests from other addresses. `report` lets them pass, and marks their audit entries with `wouldRefuse`. */
-              readonly mode: "enforce" | "report";
-              /** IPv4 and IPv6 addresses and CIDR blocks. Empty: requests from every address pass. */
-              readonly networks: readonly string[];
-            };
-            /** The account's own limits. `null`: the limit of the plan. */
-            readonly limits: {
-              /** Requests in 60 seconds. */
-              readonly requestsPerMinute: number | null;
-              /** Tokens of prompts and answers in 60 seconds. */
-              readonly tokensPerMinute: number | null;
-              /** Requests that may be answered at the same time. */
-              readonly concurrentRequests: number | null;
-            };
-            /** When the account was created. */
-            readonly createdAt: Date;
-          };
-          /** Other effects of the change, a sentence each. */
-          readonly notices: readonly string[];
-        }
-      >;
-      /** Sets the plan. Existing keys stay, even if the new plan allows fewer. `notices` lists other effects of the change. */
-      readonly setPlan: Procedure<
-        "mutation",
-        {
-          /** The id of the account. */
-          readonly id: string;
-          /** The new plan. */
-          readonly plan: "enterprise" | "free" | "pro";
-          /** The reason, for the audit trail: 1 to 500 characters. */
-          readonly reason?: string | undefined;
-        },
-        {
-          /** The account after the change. */
-          readonly account: {
-            /** The id of the account, a UUID. */
-            readonly id: string;
-            /** The name of the account. */
-            readonly name: string;
-            /** The plan, which sets limits and retention. */
-            readonly plan: "enterprise" | "free" | "pro";
-            /** Whether the account's keys and tokens are accepted. */
-            readonly state: "active" | "suspended";
-            /** When and why the account was suspended; `null` while it is active. */
-            readonly suspension: {
-              /** When the account was suspended. */
-              readonly at: Date;
-              /** The reason that the operator gave. */
-              readonly reason: string;
-            } | null;
-            /** The addresses from which the keys may be used. */
-            readonly ipRules: {
-              /** `enforce` refuses requests from other addresses. `report` lets them pass, and marks their audit entries with `wouldRefuse`. */
-              readonly mode: "enforce" | "report";
-              /** IPv4 and IPv6 addresses and CIDR blocks. Empty: requests from every address pass. */
-              readonly networks: readonly string[];
-            };
-            /** The account's own limits. `null`: the limit of the plan. */
-            readonly limits: {
-              /** Requests in 60 seconds. */
-              readonly requestsPerMinute: number | null;
-              /** Tokens of prompts and answers in 60 seconds. */
-              readonly tokensPerMinute: number | null;
-              /** Requests that may be answered at the same time. */
-              readonly concurrentRequests: number | null;
-            };
-            /** When the account was created. */
-            readonly createdAt: Date;
-          };
-          /** Other effects of the change, a sentence each. */
-          readonly notices: readonly string[];
-        }
-      >;
-      /** Replaces the IP rules, which are in force on the enterprise plan. */
-      readonly setIpRules: Procedure<
-        "mutation",
-        {
-          /** The id of the account. */
-          readonly id: string;
-          /** The new rules. */
-          readonly rules: {
-            /** `enforce` refuses requests from other addresses; `report` lets them pass and marks their entries. Default: the current mode. */
-            readonly mode?: "enforce" | "report" | null | undefined;
-            /** IPv4 and IPv6 addresses and CIDR blocks: up to 1,000. Empty: requests from every address pass. */
-            readonly networks: readonly string[];
-          };
-          /** The reason, for the audit trail: 1 to 500 characters. */
-          readonly reason?: string | undefined;
-        },
-        {
-          /** The account after the change. */
-          readonly account: {
-            /** The id of the account, a UUID. */
-            readonly id: string;
-            /** The name of the account. */
-            readonly name: string;
-            /** The plan, which sets limits and retention. */
-            readonly plan: "enterprise" | "free" | "pro";
-            /** Whether the account's keys and tokens are accepted. */
-            readonly state: "active" | "suspended";
-            /** When and why the account was suspended; `null` while it is active. */
-            readonly suspension: {
-              /** When the account was suspended. */
-              readonly at: Date;
-              /** The reason that the operator gave. */
-              readonly reason: string;
-            } | null;
-            /** The addresses from which the keys may be used. */
-            readonly ipRules: {
-              /** `enforce` refuses requests from other addresses. `report` lets them pass, and marks their audit entries with `wouldRefuse`. */
-              readonly mode: "enforce" | "report";
-              /** IPv4 and IPv6 addresses and CIDR blocks. Empty: requests from every address pass. */
-              readonly networks: readonly string[];
-            };
-            /** The account's own limits. `null`: the limit of the plan. */
-            readonly limits: {
-              /** Requests in 60 seconds. */
-              readonly requestsPerMinute: number | null;
-              /** Tokens of prompts and answers in 60 seconds. */
-              readonly tokensPerMinute: number | null;
-              /** Requests that may be answered at the same time. */
-              readonly concurrentRequests: number | null;
-            };
-            /** When the account was created. */
-            readonly createdAt: Date;
-          };
-          /** Other effects of the change, a sentence each. */
-          readonly notices: readonly string[];
-        }
-      >;
-      /** Tests an address against the account's rules, or against `rules` before they are set. */
-      readonly tryIpRules: Procedure<
-        "query",
-        {
-          /** The id of the account. */
-          readonly id: string;
-          /** The address to test. */
-          readonly address: string;
-          /** The rules to test it against. Default: those of the account. */
-          readonly rules?:
-            | {
-                /** `enforce` refuses requests from other addresses; `report` lets them pass and marks their entries. Default `enforce`. */
-                readonly mode?: "enforce" | "report" | undefined;
-                /** IPv4 and IPv6 addresses and CIDR blocks: up to 1,000. Empty: requests from every address pass. */
-                readonly networks: readonly string[];
-              }
-            | undefined;
-        },
-        {
-          /** `passes`; `blocked`: it would be refused; `reported`: it would pass and be marked, as the rules are in report mode. */
-          readonly verdict: "blocked" | "passes" | "reported";
-        }
-      >;
-      /** Sets limits of the account's own. */
-      readonly setLimits: Procedure<
-        "mutation",
-        {
-          /** The id of the account. */
-          readonly id: string;
-          /** Limits to set: 1 to 1,000,000,000 each. `null` uses the plan's limit; one that is absent stays as it is. */
-          readonly limits: {
-            /** Requests in 60 seconds. */
-            readonly requestsPerMinute?: number | null | undefined;
-            /** Tokens of prompts and answers in 60 seconds. */
-            readonly tokensPerMinute?: number | null | undefined;
-            /** Requests that may be answered at the same time. */
-            readonly concurrentRequests?: number | null | undefined;
-          };
-          /** The reason, for the audit trail: 1 to 500 characters. */
-          readonly reason?: string | undefined;
-        },
-        {
-          /** The account after the change. */
-          readonly account: {
-            /** The id of the account, a UUID. */
-            readonly id: string;
-            /** The name of the account. */
-            readonly name: string;
-            /** The plan, which sets limits and retention. */
-            readonly plan: "enterprise" | "free" | "pro";
-            /** Whether the account's keys and tokens are accepted. */
-            readonly state: "active" | "suspended";
-            /** When and why the account was suspended; `null` while it is active. */
-            readonly suspension: {
-              /** When the account was suspended. */
-              readonly at: Date;
-              /** The reason that the operator gave. */
-              readonly reason: string;
-            } | null;
-            /** The addresses from which the keys may be used. */
-            readonly ipRules: {
-              /** `enforce` refuses requests from other addresses. `report` lets them pass, and marks their audit entries with `wouldRefuse`. */
-              readonly mode: "enforce" | "report";
-              /** IPv4 and IPv6 addresses and CIDR blocks. Empty: requests from every address pass. */
-              readonly networks: readonly string[];
-            };
-            /** The account's own limits. `null`: the limit of the plan. */
-            readonly limits: {
-              /** Requests in 60 seconds. */
-              readonly requestsPerMinute: number | null;
-              /** Tokens of prompts and answers in 60 seconds. */
-              readonly tokensPerMinute: number | null;
-              /** Requests that may be answered at the same time. */
-              readonly concurrentRequests: number | null;
-            };
-            /** When the account was created. */
-            readonly createdAt: Date;
-          };
-          /** Other effects of the change, a sentence each. */
-          readonly notices: readonly string[];
-        }
-      >;
-      /** Grants credit. A negative amount takes credit back, at most what the account has. */
-      readonly grantCredits: Procedure<
-        "mutation",
-        {
-          /** The id of the account. */
-          readonly id: string;
-          /** The amount in nano-USD: not 0, and at most 9 million USD either way. */
-          readonly amountNanoUsd: bigint;
-          /** The reason, for the audit trail: 1 to 500 characters. */
-          readonly reason: string;
-          /**
-           * A value that is unique to this grant: 8 to 255 characters. A call that is repeated with it is booked once, and gets the first
-           * answer again.
-           */
-          readonly idempotencyKey?: string | undefined;
-        },
-        {
-          /** The new balance in nano-USD. */
-          readonly balanceNanoUsd: bigint;
-          /** The granted amount in nano-USD. It is smaller than requested if the account had less to take back. */
-          readonly amountNanoUsd: bigint;
-        }
-      >;
     };
     /** The users of accounts. */
     readonly users: {
@@ -2660,73 +3237,6 @@ export interface Procedures {
         }
       >;
     };
-    /**
-     * Usage of all accounts, in the form of `usage.summary`. The 50 accounts, or 200 models, with the highest cost in the
-     * period have rows of their own. All others share one row per interval (`isOther`).
-     */
-    readonly usage: Procedure<
-      "query",
-      {
-        /** The beginning of the period, included: an RFC 3339 time, or a date, which means the beginning of that day in the time zone. */
-        readonly from: string | Date;
-        /** The end of the period: an RFC 3339 time, which is not included, or a date, of which the whole day in the time zone is included. */
-        readonly to: string | Date;
-        /** The length of the intervals. A summary covers up to 31 days by hour, 3 years by day and 20 years by month. */
-        readonly interval: "day" | "hour" | "month";
-        /** The time zone of days, months, and dates in `from` and `to`, such as `Europe/Berlin`. Periods of more than a year are in UTC only. Default `UTC`. */
-        readonly timeZone?: string | undefined;
-        /** What has rows of its own in each interval. Default `none`. */
-        readonly groupBy?: "account" | "model" | "none" | undefined;
-      },
-      {
-        /** One row per interval and group, in order of time. Intervals without requests have none. */
-        readonly rows: readonly {
-          /** When the interval begins. */
-          readonly start: Date;
-          /**
-           * The model; `null` unless rows are grouped by model. It is empty for requests that named none, and `unknown model` for all models
-           * that the catalog does not have.
-           */
-          readonly model: string | null;
-          /** The account; `null` unless rows are grouped by account. */
-          readonly account: {
-            /** The id of the account, a UUID. */
-            readonly id: string;
-            /** The name of the account. */
-            readonly name: string;
-          } | null;
-          /** Whether the row sums up the models or accounts without rows of their own. Neither is named then. */
-          readonly isOther: boolean;
-          /** The number of requests, including refused ones. */
-          readonly requests: number;
-          /** The requests that failed: answered with a status of 400 or more, or aborted with an error code. */
-          readonly errors: number;
-          /** The tokens of the prompts. */
-          readonly promptTokens: number;
-          /** The tokens of the answers. */
-          readonly completionTokens: number;
-          /** The part of the prompts' tokens that an upstream read from its cache. */
-          readonly cachedTokens: number;
-          /** The cost in nano-USD. */
-          readonly costNanoUsd: bigint;
-        }[];
-        /** The sums over all rows. */
-        readonly total: {
-          /** The number of requests, including refused ones. */
-          readonly requests: number;
-          /** The requests that failed: answered with a status of 400 or more, or aborted with an error code. */
-          readonly errors: number;
-          /** The tokens of the prompts. */
-          readonly promptTokens: number;
-          /** The tokens of the answers. */
-          readonly completionTokens: number;
-          /** The part of the prompts' tokens that an upstream read from its cache. */
-          readonly cachedTokens: number;
-          /** The cost in nano-USD. */
-          readonly costNanoUsd: bigint;
-        };
-      }
-    >;
     /** The audit log of all accounts. */
     readonly log: {
       /**
@@ -3136,350 +3646,6 @@ export interface Procedures {
         }
       >;
     };
-    /** How fast the requests of all accounts were answered, in the form of `usage.performance`. */
-    readonly performance: Procedure<
-      "query",
-      {
-        /** The beginning of the period, included: an RFC 3339 time, or a date, which means the beginning of that day in the time zone. */
-        readonly from: string | Date;
-        /** The end of the period: an RFC 3339 time, which is not included, or a date, of which the whole day in the time zone is included. */
-        readonly to: string | Date;
-        /** The length of the intervals. A summary covers up to 31 days by hour, 3 years by day and 20 years by month. */
-        readonly interval: "day" | "hour" | "month";
-        /** The time zone of days, months, and dates in `from` and `to`, such as `Europe/Berlin`. Periods of more than a year are in UTC only. Default `UTC`. */
-        readonly timeZone?: string | undefined;
-      },
-      {
-        /** One row per interval with requests, in order of time. */
-        readonly intervals: readonly {
-          /** The number of requests that reached an upstream. */
-          readonly requests: number;
-          /** Those of them that failed: answered with a status of 400 or more, or aborted with an error code. */
-          readonly errors: number;
-          /** The time from the request to the end of the answer. */
-          readonly latencyMs: {
-            /** The median in milliseconds; `null`: no request has a value. */
-            readonly p50: number | null;
-            /** The 95th percentile in milliseconds; `null`: no request has a value. */
-            readonly p95: number | null;
-          };
-          /** The time from the request to the first token, of streams. */
-          readonly timeToFirstTokenMs: {
-            /** The median in milliseconds; `null`: no request has a value. */
-            readonly p50: number | null;
-            /** The 95th percentile in milliseconds; `null`: no request has a value. */
-            readonly p95: number | null;
-          };
-          /** When the interval begins. */
-          readonly start: Date;
-        }[];
-        /** One row per upstream, the one with most requests first. */
-        readonly upstreams: readonly {
-          /** The number of requests that reached an upstream. */
-          readonly requests: number;
-          /** Those of them that failed: answered with a status of 400 or more, or aborted with an error code. */
-          readonly errors: number;
-          /** The time from the request to the end of the answer. */
-          readonly latencyMs: {
-            /** The median in milliseconds; `null`: no request has a value. */
-            readonly p50: number | null;
-            /** The 95th percentile in milliseconds; `null`: no request has a value. */
-            readonly p95: number | null;
-          };
-          /** The time from the request to the first token, of streams. */
-          readonly timeToFirstTokenMs: {
-            /** The median in milliseconds; `null`: no request has a value. */
-            readonly p50: number | null;
-            /** The 95th percentile in milliseconds; `null`: no request has a value. */
-            readonly p95: number | null;
-          };
-          /** The name of the upstream. */
-          readonly upstream: string;
-        }[];
-        /**
-         * When the oldest request that was measured came in, if the period has more than the newest 20,000 requests, which are measured; `null`:
-         * all were.
-         */
-        readonly measuredSince: Date | null;
-      }
-    >;
-    /**
-     * How each upstream answered the requests of all accounts, by interval: latency, time to first token, and errors by code. Measures the
-     * newest 20,000 entries of the period.
-     */
-    readonly upstreamHistory: Procedure<
-      "query",
-      {
-        /** The beginning of the period, included: an RFC 3339 time, or a date, which means the beginning of that day in the time zone. */
-        readonly from: string | Date;
-        /** The end of the period: an RFC 3339 time, which is not included, or a date, of which the whole day in the time zone is included. */
-        readonly to: string | Date;
-        /** The length of the intervals. A summary covers up to 31 days by hour, 3 years by day and 20 years by month. */
-        readonly interval: "day" | "hour" | "month";
-        /** The time zone of days, months, and dates in `from` and `to`, such as `Europe/Berlin`. Periods of more than a year are in UTC only. Default `UTC`. */
-        readonly timeZone?: string | undefined;
-      },
-      {
-        /** One row per upstream with requests, by name. */
-        readonly upstreams: readonly {
-          /** The name of the upstream. */
-          readonly upstream: string;
-          /** One row per interval with requests, in order of time. */
-          readonly intervals: readonly {
-            /** When the interval begins. */
-            readonly start: Date;
-            /** The error codes of requests that failed, also of those whose answer had begun with status 200, the most frequent first. */
-            readonly errorCodes: readonly {
-              /** The code. */
-              readonly code: string;
-              /** The number of requests. */
-              readonly requests: number;
-            }[];
-            /** The number of requests that reached an upstream. */
-            readonly requests: number;
-            /** Those of them that failed: answered with a status of 400 or more, or aborted with an error code. */
-            readonly errors: number;
-            /** The time from the request to the end of the answer. */
-            readonly latencyMs: {
-              /** The median in milliseconds; `null`: no request has a value. */
-              readonly p50: number | null;
-              /** The 95th percentile in milliseconds; `null`: no request has a value. */
-              readonly p95: number | null;
-            };
-            /** The time from the request to the first token, of streams. */
-            readonly timeToFirstTokenMs: {
-              /** The median in milliseconds; `null`: no request has a value. */
-              readonly p50: number | null;
-              /** The 95th percentile in milliseconds; `null`: no request has a value. */
-              readonly p95: number | null;
-            };
-          }[];
-        }[];
-        /** As that of a `Performance`. */
-        readonly measuredSince: Date | null;
-      }
-    >;
-    /**
-     * Security events, last seen first. Events of one hour that agree in every field are one row with a count. Events that
-     * other nodes have seen in the last seconds may be missing. An event that recurs while pages are read moves to the front.
-     */
-    readonly security: Procedure<
-      "query",
-      | {
-          /** Has no effect. Infinite queries of TanStack Query send it. */
-          readonly direction?: "forward" | undefined;
-          /** The maximum number of rows of the page: 1 to 200. Default 50. */
-          readonly limit?: number | undefined;
-          /** The kind of the events. Default: any. */
-          readonly kind?:
-            | "account_suspended"
-            | "ip_blocked"
-            | "management_token_refused"
-            | "operator_signed_in"
-            | "revoked_key"
-            | "sign_in_failed"
-            | "sign_in_limited"
-            | "unknown_key"
-            | "upstream_credential_refused"
-            | undefined;
-          /** The id of the account. Default: events of all accounts and of none. */
-          readonly accountId?: string | undefined;
-          /** The address that requests came from: an IP address or a CIDR block. */
-          readonly source?: string | undefined;
-          /** The `nextCursor` of the previous page. Omit it for the first page. */
-          readonly cursor?: string | undefined;
-        }
-      | undefined,
-      {
-        /** The events of the page, the last seen first. */
-        readonly events: readonly {
-          /** The id of the event, a UUID. */
-          readonly id: string;
-          /** What happened. */
-          readonly kind:
-            | "account_suspended"
-            | "ip_blocked"
-            | "management_token_refused"
-            | "operator_signed_in"
-            | "revoked_key"
-            | "sign_in_failed"
-            | "sign_in_limited"
-            | "unknown_key"
-            | "upstream_credential_refused";
-          /** How often it happened. */
-          readonly count: number;
-          /** When it happened first. */
-          readonly firstAt: Date;
-          /** When it happened last. */
-          readonly lastAt: Date;
-          /** The account of the key, the management token or the user; `null` if there is none. */
-          readonly account: {
-            /** The id of the account, a UUID. */
-            readonly id: string;
-            /** The name of the account. */
-            readonly name: string;
-          } | null;
-          /** Last 4 characters of the key; `null` for other events. */
-          readonly keyId: string | null;
-          /** The e-mail address of the user; `null` if there is none. */
-          readonly userEmail: string | null;
-          /** The address of the client; `null` if it is unknown or there is none. */
-          readonly sourceIp: string | null;
-          /** The name of the upstream that refused the credential; `null` for other events. */
-          readonly upstream: string | null;
-        }[];
-        /** The `cursor` of the next page; `null` on the last page. */
-        readonly nextCursor: string | null;
-      }
-    >;
-    /** Health of each upstream, as this node sees it. */
-    readonly upstreams: Procedure<
-      "query",
-      undefined,
-      {
-        /** The upstreams of the catalog. */
-        readonly upstreams: readonly {
-          /** The name of the upstream in the catalog. */
-          readonly name: string;
-          /** The circuit breaker. `closed`: healthy; `open`: no requests are sent; `half-open`: one request tests the upstream. */
-          readonly breaker: "closed" | "half-open" | "open";
-          /** Requests that the upstream is answering. */
-          readonly inFlight: number;
-          /** Requests that wait for a concurrency slot. */
-          readonly waiting: number;
-          /** Requests that succeeded since this node was started. */
-          readonly successes: number;
-          /** Requests that failed since this node was started. */
-          readonly failures: number;
-          /** The last failure; `null`: none since this node was started. */
-          readonly lastFailure: {
-            /** When the request failed. */
-            readonly at: Date;
-            /** Why it failed. */
-            readonly reason: string;
-          } | null;
-          /**
-           * Tokens of failed requests that the upstream has reported since this node was started and that no account is charged for, because
-           * another attempt followed or nothing was answered. The provider may charge the operator for them.
-           */
-          readonly unbilledTokens: number;
-          /** When the upstream last refused the service's credential; `null` if it accepted it since, or never refused it. */
-          readonly credentialRefusedAt: Date | null;
-        }[];
-      }
-    >;
-    /** Checks an upstream of the catalog with its credential. */
-    readonly testUpstream: Procedure<
-      "mutation",
-      {
-        /** The name of the upstream in the catalog. */
-        readonly name: string;
-      },
-      {
-        /** What is wrong and what to do; `null`: the upstream answered. */
-        readonly problem: string | null;
-        /** The number of models that it lists. Sandbox upstreams answer in process and list none. */
-        readonly models: number;
-        /** How long it took, in milliseconds. */
-        readonly durationMs: number;
-      }
-    >;
-    /** The current catalog with its routes, without credentials. */
-    readonly catalog: Procedure<
-      "query",
-      undefined,
-      {
-        /** The models, in the order of the catalog. */
-        readonly models: readonly {
-          /** The id of the model, which requests name. */
-          readonly id: string;
-          /** Other names by which requests may name the model. */
-          readonly aliases: readonly string[];
-          /** The organization that made the model. */
-          readonly ownedBy: string;
-          /** When the model was added to the catalog, in Unix seconds. */
-          readonly created: number;
-          /** Whether the sandbox answers, without a real model. */
-          readonly sandbox: boolean;
-          /** The maximum tokens of prompt and answer together; `null`: unknown. */
-          readonly contextTokens: number | null;
-          /** The maximum tokens of one answer; `null`: unknown. */
-          readonly maxOutputTokens: number | null;
-          /** What the model reads and writes. */
-          readonly modalities: {
-            /** What a prompt may contain. */
-            readonly input: readonly ("audio" | "embedding" | "file" | "image" | "text" | "video")[];
-            /** What an answer may contain. */
-            readonly output: readonly ("audio" | "embedding" | "file" | "image" | "text" | "video")[];
-          };
-          /** Prices in nano-USD per million tokens; `null`: free. */
-          readonly prices: {
-            /** For prompt tokens. */
-            readonly inputNanoUsdPerMTok: bigint;
-            /** For prompt tokens read from the upstream's cache. */
-            readonly cachedInputNanoUsdPerMTok: bigint;
-            /** For prompt tokens written to the upstream's cache for 5 minutes, or for a time that the upstream does not tell. */
-            readonly cacheWriteNanoUsdPerMTok: bigint;
-            /** For prompt tokens written to the upstream's cache for an hour. */
-            readonly cacheWrite1hNanoUsdPerMTok: bigint;
-            /** For prompt tokens of recordings. */
-            readonly audioInputNanoUsdPerMTok: bigint;
-            /** For prompt tokens of images. */
-            readonly imageInputNanoUsdPerMTok: bigint;
-            /** For tokens of answers. */
-            readonly outputNanoUsdPerMTok: bigint;
-            /** For tokens of reasoning. */
-            readonly reasoningNanoUsdPerMTok: bigint;
-            /** For tokens of spoken answers. */
-            readonly audioOutputNanoUsdPerMTok: bigint;
-            /** For tokens of images in answers. */
-            readonly imageOutputNanoUsdPerMTok: bigint;
-            /** Nano-USD for each image in a prompt, in addition to its tokens. */
-            readonly imageNanoUsd: bigint;
-          } | null;
-          /** The upstreams that serve the model, at least one. */
-          readonly routes: readonly {
-            /** Name of an upstream. */
-            readonly upstream: string;
-            /** What the upstream calls the model. */
-            readonly model: string;
-            /** Share of the requests that try this route first, relative to the model's other routes. */
-            readonly weight: number;
-          }[];
-        }[];
-        /** The upstreams that serve them. */
-        readonly upstreams: readonly {
-          /** The name of the upstream in the catalog. */
-          readonly name: string;
-          /** The name of a dialect. */
-          readonly dialect: string;
-          /** The URL up to the version, such as `https://api.openai.com/v1`. Empty: the dialect's own. */
-          readonly baseUrl: string;
-          /** The timeouts of a request, in milliseconds. */
-          readonly timeouts: {
-            /** Until the connection is established. */
-            readonly connectMs: number;
-            /** From the end of the request to the headers of the answer. */
-            readonly firstByteMs: number;
-            /** Between two chunks of the answer's body. */
-            readonly idleMs: number;
-            /** From the request to the end of the answer, however much of it arrives meanwhile. */
-            readonly totalMs: number;
-          };
-          /** The maximum number of concurrent requests of this node to the upstream. */
-          readonly maxConcurrency: number;
-          /** The settings of its circuit breaker. */
-          readonly breaker: {
-            /** The number of consecutive failures that opens the breaker. */
-            readonly failures: number;
-            /** How many milliseconds the breaker stays open at first. The time doubles with each failed probe, up to a minute. */
-            readonly openMs: number;
-          };
-          /** Whether the service sends a credential. */
-          readonly hasCredential: boolean;
-        }[];
-      }
-    >;
     /** Connecting providers of models. */
     readonly providers: {
       /**
@@ -3814,172 +3980,6 @@ export interface Procedures {
         }
       >;
     };
-    /** The audit trail of one account or of all, newest first. Each filter that is given must match. */
-    readonly audit: Procedure<
-      "query",
-      | {
-          /** The `nextCursor` of the previous page. Omit it for the first page. */
-          readonly cursor?: string | undefined;
-          /** Has no effect. Infinite queries of TanStack Query send it. */
-          readonly direction?: "forward" | undefined;
-          /** The maximum number of rows of the page: 1 to 200. Default 50. */
-          readonly limit?: number | undefined;
-          /** The id of the account. Default: all accounts. */
-          readonly accountId?: string | undefined;
-          /** The change. Default: any. */
-          readonly action?:
-            | "account.create"
-            | "account.grantCredits"
-            | "account.reinstate"
-            | "account.setIpRules"
-            | "account.setLimits"
-            | "account.setPlan"
-            | "account.suspend"
-            | "credit.release"
-            | "journal.discard"
-            | "journal.replay"
-            | "key.create"
-            | "key.reissue"
-            | "key.revoke"
-            | "key.rotate"
-            | "provider.check"
-            | "token.create"
-            | "token.revoke"
-            | "upstream.test"
-            | "user.changePassword"
-            | "user.resetPassword"
-            | "user.signOutAll"
-            | "user.signUp"
-            | undefined;
-          /** The beginning of the e-mail address of the author: 1 to 254 characters. Default: any. */
-          readonly author?: string | undefined;
-          /** The address of the author, or a CIDR block. Default: any. */
-          readonly source?: string | undefined;
-          /** A part of the reason or the beginning of the account's name: 1 to 200 characters. Default: any. */
-          readonly search?: string | undefined;
-        }
-      | undefined,
-      {
-        /** The changes of the page, newest first. */
-        readonly actions: readonly {
-          /** The id of the change, a UUID. */
-          readonly id: string;
-          /** The e-mail address of the author; `null` where `by` is. */
-          readonly userEmail: string | null;
-          /** Whether an operator made the change. */
-          readonly byOperator: boolean;
-          /** The name of the account; `null`: none. */
-          readonly accountName: string | null;
-          /** When the change was made. */
-          readonly at: Date;
-          /** The author of the change; `null`: the service itself, or an operator where the account's users read it. */
-          readonly by: {
-            /** The id of the user, a UUID. */
-            readonly userId: string;
-            /** The id of the management token that a script used; `null` for a session. */
-            readonly managementToken: string | null;
-            /** The address of the client; `null`: unknown. */
-            readonly sourceIp: string | null;
-          } | null;
-          /** The id of the account that was changed; `null`: none, such as for a node. */
-          readonly accountId: string | null;
-          /** The change. */
-          readonly action:
-            | "account.create"
-            | "account.grantCredits"
-            | "account.reinstate"
-            | "account.setIpRules"
-            | "account.setLimits"
-            | "account.setPlan"
-            | "account.suspend"
-            | "credit.release"
-            | "journal.discard"
-            | "journal.replay"
-            | "key.create"
-            | "key.reissue"
-            | "key.revoke"
-            | "key.rotate"
-            | "provider.check"
-            | "token.create"
-            | "token.revoke"
-            | "upstream.test"
-            | "user.changePassword"
-            | "user.resetPassword"
-            | "user.signOutAll"
-            | "user.signUp";
-          /** The reason that its author gave; `null`: none. */
-          readonly reason: string | null;
-          /** The parts that changed, before the change. `null`: nothing to show. */
-          readonly before: {
-            readonly [name: string]: unknown;
-          } | null;
-          /** The same parts after the change. `null`: nothing to show. */
-          readonly after: {
-            readonly [name: string]: unknown;
-          } | null;
-        }[];
-        /** The `cursor` of the next page; `null` on the last page. */
-        readonly nextCursor: string | null;
-      }
-    >;
-    /** The whole audit trail as lines of an export, oldest first, with its chain. Pass `next` as `after` to continue. */
-    readonly exportActions: Procedure<
-      "query",
-      | {
-          /** The position in the chain after which to begin: the `next` of the previous part. Default 0: at the beginning. */
-          readonly after?: number | undefined;
-          /** The maximum number of lines, 1 to 1,000. Default 1,000. */
-          readonly limit?: number | undefined;
-        }
-      | undefined,
-      {
-        /** JSON, without line breaks, in the order of recording. */
-        readonly lines: readonly string[];
-        /** Pass it as `after` to continue; `null` at the end. */
-        readonly next: number | null;
-      }
-    >;
-    /** Detects actions that were changed, removed or added. A call covers some thousand: pass `next` as `after` to continue. */
-    readonly verifyActions: Procedure<
-      "query",
-      | {
-          /** The position in the chain after which to begin: the `next` of the previous part. Default 0: at the beginning. */
-          readonly after?: number | undefined;
-          /** A point that was kept earlier, which the chain must contain. */
-          readonly expected?:
-            | {
-                /** Its position in the chain, from 1. */
-                readonly position: number;
-                /** Its digest: SHA-256, in hexadecimal. */
-                readonly digest: string;
-              }
-            | undefined;
-        }
-      | undefined,
-      {
-        /** The last action; `null`: none was recorded. */
-        readonly head: {
-          /** From 1. */
-          readonly position: number;
-          /** SHA-256, in hexadecimal. */
-          readonly digest: string;
-        } | null;
-        /** The number of actions that this call has verified. */
-        readonly actions: number;
-        /** The first 100. */
-        readonly problems: readonly {
-          /** `null` for an action that is not in the chain. */
-          readonly position: number | null;
-          /**
-           * `changed`: the action is not what was recorded. `missing`: there is no action at the position. `added`: an action is not in the
-           * chain. `digest_differs`: the chain does not contain the expected point.
-           */
-          readonly problem: "added" | "changed" | "digest_differs" | "missing";
-        }[];
-        /** Pass it as `after` to verify the rest; `null`: everything is verified. */
-        readonly next: number | null;
-      }
-    >;
   };
   /** The models of the catalog. */
   readonly models: {

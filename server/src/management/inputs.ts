@@ -1,4 +1,5 @@
 import * as z from "zod";
+import type { AccountId } from "../contract/account.ts";
 import { RECORDABLE, RECORDABLE_ERROR } from "../contract/recorded-text.ts";
 import { parseAddress } from "../networks/networks.ts";
 import { holdsSecret } from "../secrets/redact.ts";
@@ -54,6 +55,9 @@ function tooLong(max: number) {
   return { error: `must have at most ${max} characters`, abort: true } as const;
 }
 
+/** The reason, for the audit trail: 1 to 500 characters. */
+export const reason = singleLine(500);
+
 /** A name for people: 1 to 64 characters. */
 export const label = singleLine(64);
 
@@ -93,6 +97,9 @@ export const idOf = <Id extends string>() =>
     .pipe(z.uuid("must be an id, which is a UUID"))
     .transform((text) => text as Id)
     .meta({ format: "uuid" });
+
+/** The id of the account. */
+export const accountId = idOf<AccountId>();
 
 /** The descriptions of the inputs of paged lists. */
 export const CURSOR = "The cursor of the next page, from the answer with the previous page.";

@@ -2,7 +2,7 @@ import * as z from "zod";
 import type { SpenderId } from "../contract/ids.ts";
 import type { PostgresCredit } from "../credits/postgres-credit.ts";
 import { Failure } from "../errors/failure.ts";
-import { reason } from "./operator-accounts.ts";
+import { reason } from "./inputs.ts";
 import type { RpcServices } from "./router.ts";
 import { operatorProcedure, router } from "./trpc.ts";
 
