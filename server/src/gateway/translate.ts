@@ -44,6 +44,7 @@ export async function translated(
     kind: "whole",
     body: wholeText(writer, writtenUsage, usage),
     usage,
+    ...(usage === null && { counted: writtenUsage }),
     produced: () => produced,
     ignored: answer.ignored,
     ...(images === undefined ? {} : { images }),

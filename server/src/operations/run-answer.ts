@@ -143,6 +143,8 @@ function factsOfAnswer(
   };
   return (reported) => {
     if (reported !== null && isCountOf(answer, reported)) return factsWith(reported, "upstream");
+    if (answer.kind === "whole" && answer.counted !== undefined)
+      return factsWith(answer.counted, "estimated");
     return estimate(answer.produced()).then((counted) =>
       factsWith(estimatedUsage(answer, reported, counted), "estimated"),
     );

@@ -138,6 +138,8 @@ export interface WholeAnswer {
   readonly body: string;
   /** `null`: the upstream has reported none. */
   readonly usage: Usage | null;
+  /** The service's own count, if the body tells it because the upstream has reported none. */
+  readonly counted?: Usage;
   /** The text of the answer, to count its tokens if the upstream does not. */
   readonly produced: () => TextTally;
   /** Fields of the request that were ignored, which was known too late to refuse them. */
