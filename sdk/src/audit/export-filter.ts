@@ -1,5 +1,5 @@
 import type { AuditFilter, ExportedAuditEntry } from "../contract/audit.ts";
-import { isWithin, networkOf } from "../core/network.ts";
+import { isWithin, networkOf } from "../contract/network.ts";
 
 /** The fields that filters compare. */
 type FilteredEntry = Pick<

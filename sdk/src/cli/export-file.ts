@@ -6,9 +6,9 @@ import { readExportLine } from "../audit/export-lines.ts";
 import { exportedLine } from "../audit/verification-input.ts";
 import type { Ostiary } from "../client.ts";
 import type { AuditExportParams, ExportHeader } from "../contract/audit.ts";
+import { isWithin, networkOf } from "../contract/network.ts";
 import { DAY_MS } from "../contract/time-units.ts";
 import { APIError, BadRequestError, NotFoundError, OstiaryError } from "../core/errors.ts";
-import { isWithin, networkOf } from "../core/network.ts";
 import { writeAll } from "./output.ts";
 
 /** The size of the end of a file in which the last complete line is looked for. A line of a proof has 500 entries: some hundred thousand bytes. */

@@ -1,7 +1,6 @@
-import { decoded, EXEMPT_HOST, THIS_MACHINE, withoutBrackets } from "../contract/proxy-address.ts";
+import { decoded, isExempt, THIS_MACHINE } from "../contract/proxy-address.ts";
 import { readVariable } from "./environment.ts";
 import { OstiaryError } from "./errors.ts";
-import { isWithin, networkOf } from "./network.ts";
 
 /** Finds the proxy for a URL; `null` to reach it directly. @throws {OstiaryError} the variable names a proxy that cannot be used. */
 export type FindProxy = (url: URL) => URL | null;
@@ -47,19 +46,6 @@ export function proxyHeaders({ username, password }: URL): Readonly<Record<strin
   if (username === "" && password === "") return {};
   const bytes = new TextEncoder().encode(`${decoded(username)}:${decoded(password)}`);
   return { "proxy-authorization": `Basic ${btoa(String.fromCharCode(...bytes))}` };
-}
-
-/** An entry of `NO_PROXY`: a host with its subdomains, an address or a CIDR block; `*` is every host. All but a block may have a port. */
-function isExempt(entry: string, { hostname, port, protocol }: URL): boolean {
-  if (entry === "*") return true;
-  const ownPort = port || (protocol === "https:" ? "443" : "80");
-  const bare = networkOf(entry);
-  const [, name = "", onlyPort = ownPort] = bare === null ? (EXEMPT_HOST.exec(entry) ?? []) : [];
-  const network = bare ?? networkOf(withoutBrackets(name));
-  if (onlyPort !== ownPort) return false;
-  if (network === null) return name !== "" && (hostname === name || hostname.endsWith(`.${name}`));
-  const address = networkOf(withoutBrackets(hostname));
-  return address !== null && isWithin(address, network);
 }
 
 function variable(name: string): string | undefined {

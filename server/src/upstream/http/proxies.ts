@@ -1,10 +1,4 @@
-import {
-  decoded,
-  EXEMPT_HOST,
-  THIS_MACHINE,
-  withoutBrackets,
-} from "../../../../sdk/src/contract/proxy-address.ts";
-import { parseAddress, parseNetworks } from "../../networks/networks.ts";
+import { decoded, isExempt, THIS_MACHINE } from "../../../../sdk/src/contract/proxy-address.ts";
 
 /** The HTTP proxies that lead to upstreams, as the environment names them. */
 export interface ProxySettings {
@@ -52,19 +46,4 @@ function proxyOf({ protocol, host, username, password }: URL): OutgoingProxy {
     address: new URL(`${protocol}//${host}`),
     credential: username === "" && password === "" ? [] : ["proxy-authorization", `Basic ${user}`],
   };
-}
-
-function isExempt(entry: string, { hostname, port, protocol }: URL): boolean {
-  if (entry === "*") return true;
-  const address = withoutBrackets(hostname);
-  // An address of IPv6 without brackets has colons, but no port.
-  if (entry.includes("/") || parseAddress(entry) !== null) return isIn(address, entry);
-  const [, name = "", onlyPort] = EXEMPT_HOST.exec(entry) ?? [];
-  if (onlyPort !== undefined && onlyPort !== (port || (protocol === "https:" ? "443" : "80"))) return false;
-  if (parseAddress(withoutBrackets(name)) !== null) return isIn(address, withoutBrackets(name));
-  return name !== "" && (hostname === name || hostname.endsWith(`.${name}`));
-}
-
-function isIn(address: string, network: string): boolean {
-  return parseNetworks([network]).networks.contains(address);
 }
