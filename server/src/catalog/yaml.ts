@@ -1,2 +1,2 @@
 // Loaded when a catalog file is read or written. The package itself can't be imported then: its build for Node has no named exports.
-export { isAlias, isMap, isScalar, isSeq, LineCounter, parseDocument, stringify, visit } from "yaml";
+export { isMap, isScalar, isSeq, LineCounter, parseDocument, stringify, visit } from "yaml";

@@ -6,8 +6,6 @@ const MAX_SKEW_MS = 5 * 60_000;
 /** Between two comparisons, the database's time is estimated by a clock that stops while the computer sleeps. The estimate may be behind by this much. */
 const MAX_ASLEEP_MS = DAY_MS;
 
-export type Clocks = ReturnType<typeof openClocks>;
-
 export interface ClocksParts {
   readonly databaseNow: () => Promise<Date>;
   readonly now: () => Date;
