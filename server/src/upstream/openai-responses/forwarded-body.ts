@@ -5,13 +5,18 @@ import { SEALED_TEXT_PREFIX as SEALED_PREFIX } from "../../secrets/sealer.ts";
 import type { ForwardCall } from "../dialect.ts";
 import { callIdsFor, MAX_RESPONSES_ID_LENGTH } from "../openai/openai-limits.ts";
 
-/** The optional parts of a request that some upstreams refuse. By default all are `true`. */
-export interface ForwardedForm {
+/** The optional parts of a request that some upstreams refuse. */
+export interface ResponsesForm {
+  /** Whether encrypted reasoning is asked for, which some upstreams refuse for models that do not reason. */
   readonly asksForReasoning: boolean;
+  /**
+   * Whether the upstream gets the reasoning of the conversation, which it may be unable to read. Ids of items that belong to that reasoning are left
+   * out with it.
+   */
   readonly keepsThoughts: boolean;
 }
 
-interface InputForm extends Pick<ForwardedForm, "keepsThoughts"> {
+interface InputForm extends Pick<ResponsesForm, "keepsThoughts"> {
   /** How the upstream gets the ids of calls; `null`: as they are. */
   readonly callId: ReturnType<typeof callIdsFor>;
 }
@@ -21,13 +26,10 @@ interface InputForm extends Pick<ForwardedForm, "keepsThoughts"> {
  * alike, and another upstream of the same model would not know them. Encrypted reasoning is always asked for, because without it an
  * upstream that stores nothing could not continue a response that this service has stored. Ids of calls that OpenAI refuses, as other servers may give
  * them, are replaced.
- *
- * @param form `asksForReasoning`: whether to ask for it, which some upstreams refuse for models that do not reason. `keepsThoughts`: whether the
- *   upstream gets the reasoning of the conversation, which it may be unable to read. Ids of items that belong to that reasoning are left out with it.
  */
 export function forwardedBody(
   { request: { body }, upstream, upstreamModel }: ForwardCall,
-  { asksForReasoning, keepsThoughts }: ForwardedForm,
+  { asksForReasoning, keepsThoughts }: ResponsesForm,
 ): string {
   const { include, input } = body.value;
   const asked = Array.isArray(include) ? include : [];
@@ -40,16 +42,11 @@ export function forwardedBody(
   });
 }
 
-/** Whether a request has reasoning that the upstream may be unable to read. */
-export function hasForwardedThoughts({ request: { body } }: ForwardCall): boolean {
-  const { input } = body.value;
-  return Array.isArray(input) && input.some((item: Json) => isReadable(item) && !isNoThought(item));
-}
-
 function inputChange(input: Json | undefined, { keepsThoughts, callId }: InputForm): Changes {
   if (!Array.isArray(input)) return {};
-  const kept = input.filter(keepsThoughts ? isReadable : isNoThought);
-  const withoutIds = keepsThoughts ? WITHOUT_ID : WITHOUT_ID_OR_THOUGHT;
+  const readable = input.filter(isReadable);
+  const kept = keepsThoughts ? readable : readable.filter(isNoThought);
+  const withoutIds = kept.length === readable.length ? WITHOUT_ID : WITHOUT_ID_OR_THOUGHT;
   const written = kept.map((item: Json) => withOwnCallId(withoutOwnId(item, withoutIds), callId));
   const isSame = kept.length === input.length && written.every((item, index) => item === input[index]);
   return isSame ? {} : { input: written };

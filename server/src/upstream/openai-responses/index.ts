@@ -1,25 +1,35 @@
 import { UPSTREAM_SETTINGS } from "../../catalog/catalog-file.ts";
-import { asksForEncrypted, responseUsageOf } from "../../conversation/response-format.ts";
+import { responseUsageOf } from "../../conversation/response-format.ts";
 import { isJsonObject, type JsonObject } from "../../json/json.ts";
 import { TextTally } from "../../tokens/text-tally.ts";
 import { answerText } from "../answer-body.ts";
-import type { Dialect, DialectDefinition, ForwardCall, WholeAnswer } from "../dialect.ts";
+import type {
+  ConversationAnswer,
+  ConversationCall,
+  Dialect,
+  DialectDefinition,
+  ForwardCall,
+  UpstreamCall,
+  WholeAnswer,
+  WireAnswer,
+} from "../dialect.ts";
 import { parsedBody } from "../event-json.ts";
+import { type FormChange, sendInForms } from "../form-changes.ts";
 import { embedderOf } from "../openai/index.ts";
 import { readUsageOfResponse } from "../openai/usage.ts";
 import { postWithBearer } from "../post-json.ts";
 import { readAnswer } from "../read-answer.ts";
 import { malformedResponse } from "../refusal.ts";
 import { RefusedForms } from "../refused-forms.ts";
-import type { Transport } from "../transport.ts";
-import { askWithThoughts, hasThoughts, withoutThoughts } from "../unreadable-thoughts.ts";
+import type { Transport, TransportResponse } from "../transport.ts";
+import { withoutThoughts } from "../unreadable-thoughts.ts";
 import { begunAnswer } from "../whole-for-stream.ts";
 import { written } from "../write-conversation.ts";
 import { ENDED, ResponseReader } from "./answer-events.ts";
 import { responsesBodyOf } from "./conversation-body.ts";
 import { ResponseEditor } from "./edited-response.ts";
 import { hasFailed, refusedResponse } from "./failed-response.ts";
-import { forwardedBody, hasForwardedThoughts } from "./forwarded-body.ts";
+import { forwardedBody, type ResponsesForm } from "./forwarded-body.ts";
 import { endingAfter } from "./held-failure.ts";
 import { streamedResponse } from "./streamed-response.ts";
 
@@ -31,6 +41,8 @@ export const openaiResponses: DialectDefinition = {
 };
 
 const PATH = "/responses";
+/** The form of a request of which no upstream is known to refuse a part. */
+const USUAL_FORM: ResponsesForm = { asksForReasoning: true, keepsThoughts: true };
 /** Words by which an upstream refuses encrypted reasoning for a model that does not reason. */
 const ABOUT_ENCRYPTED = /encrypted.content|\binclude\b/i;
 /** Words by which OpenAI and Azure refuse encrypted reasoning that another server, or another organization, has been given. */
@@ -41,56 +53,70 @@ const UNREADABLE = /\bencrypted content\b.{0,200}?\bcould not be (?:verified|dec
  * reasoning that it can't read.
  */
 function responsesDialect(transport: Transport, monotonicMs: () => number): Dialect {
-  const reasoning = new RefusedForms(ABOUT_ENCRYPTED, monotonicMs);
+  const changes: readonly FormChange<UpstreamCall, ResponsesForm>[] = [
+    { words: UNREADABLE, change: { keepsThoughts: false }, memory: null },
+    {
+      words: ABOUT_ENCRYPTED,
+      change: { asksForReasoning: false },
+      memory: new RefusedForms(ABOUT_ENCRYPTED, monotonicMs),
+    },
+  ];
   return {
     own: {
       wire: "responses",
       forward: (call) => {
-        const send = async (asksForReasoning: boolean) => {
-          const response = await askWithThoughts(UNREADABLE, {
-            send: (keepsThoughts) =>
-              postWithBearer(transport, call, PATH, forwardedBody(call, { asksForReasoning, keepsThoughts })),
-            hasThoughts: () => hasForwardedThoughts(call),
-          });
-          if (call.request.stream) {
-            const begun = await begunAnswer(response);
-            if (!begun.isWhole) return streamedResponse(call, begun.response.body);
-            return readAnswer(begun.response, { stream: false, reader: new ResponseReader(), ignored: [] });
-          }
-          return wholeResponse(call, await answerText(response));
-        };
         const { body } = call.request;
-        return reasoning.ask(call, {
-          send,
+        const textOf = (form: ResponsesForm) => forwardedBody(call, form);
+        return sendInForms(call, changes, {
+          usual: USUAL_FORM,
+          textOf,
+          send: (form) => answerOf(call, postWithBearer(transport, call, PATH, textOf(form))),
           clientText: () => body.textWith({ include: undefined }),
-          // What the client asks for itself is not left out.
-          hasOtherForm: () => !asksForEncrypted(body.value.include),
         });
       },
     },
     converse: (call) =>
-      reasoning.ask(call, {
-        send: async (asksForReasoning) => {
-          const { response, ignored } = await askWithThoughts(UNREADABLE, {
-            send: (keepsThoughts) => {
-              const sent = keepsThoughts
-                ? call
-                : { ...call, conversation: withoutThoughts(call.conversation) };
-              const { ignored, text } = written(() => responsesBodyOf(sent, asksForReasoning));
-              return postWithBearer(transport, call, PATH, text).then((response) => ({ response, ignored }));
-            },
-            hasThoughts: () => hasThoughts(call.conversation),
-          });
-          const reader = new ResponseReader();
-          const answer = call.stream
-            ? { ...response, body: endingAfter(reader.failure, response.body) }
-            : response;
-          return readAnswer(answer, { stream: call.stream, reader, ignored });
-        },
-        clientText: () => written(() => responsesBodyOf(call, false)).text,
+      sendInForms(call, changes, {
+        usual: USUAL_FORM,
+        textOf: (form) => writtenBody(call, form).text,
+        send: (form) => converse(transport, call, form),
       }),
     embed: embedderOf(transport, monotonicMs),
   };
+}
+
+async function answerOf(
+  call: ForwardCall,
+  answered: Promise<TransportResponse>,
+): Promise<WireAnswer | ConversationAnswer> {
+  const response = await answered;
+  if (!call.request.stream) return wholeResponse(call, await answerText(response));
+  const begun = await begunAnswer(response);
+  if (!begun.isWhole) return streamedResponse(call, begun.response.body);
+  return readAnswer(begun.response, { stream: false, reader: new ResponseReader(), ignored: [] });
+}
+
+async function converse(
+  transport: Transport,
+  call: ConversationCall,
+  form: ResponsesForm,
+): Promise<ConversationAnswer> {
+  const { answered, ignored } = postConversation(transport, call, form);
+  const response = await answered;
+  const reader = new ResponseReader();
+  const answer = call.stream ? { ...response, body: endingAfter(reader.failure, response.body) } : response;
+  return readAnswer(answer, { stream: call.stream, reader, ignored });
+}
+
+/** Not a part of {@link converse}, whose variables stay in memory until the answer comes: the text that is sent must not. */
+function postConversation(transport: Transport, call: ConversationCall, form: ResponsesForm) {
+  const { ignored, text } = writtenBody(call, form);
+  return { answered: postWithBearer(transport, call, PATH, text), ignored };
+}
+
+function writtenBody(call: ConversationCall, { asksForReasoning, keepsThoughts }: ResponsesForm) {
+  const sent = keepsThoughts ? call : { ...call, conversation: withoutThoughts(call.conversation) };
+  return written(() => responsesBodyOf(sent, asksForReasoning));
 }
 
 function wholeResponse(call: ForwardCall, text: string): WholeAnswer {
