@@ -2,12 +2,19 @@ import { UPSTREAM_SETTINGS } from "../../catalog/catalog-file.ts";
 import { Failure } from "../../errors/failure.ts";
 import { answerText } from "../answer-body.ts";
 import { googleHeaders } from "../credential-headers.ts";
-import { type Dialect, type DialectDefinition, type UpstreamCall, UpstreamRefused } from "../dialect.ts";
+import {
+  type ConversationCall,
+  type Dialect,
+  type DialectDefinition,
+  type UpstreamCall,
+  UpstreamRefused,
+} from "../dialect.ts";
+import { type FormChange, sendInForms } from "../form-changes.ts";
 import { postJson } from "../post-json.ts";
 import { readAnswer } from "../read-answer.ts";
 import { jsonText } from "../refusal.ts";
 import type { Transport } from "../transport.ts";
-import { askWithThoughts, hasThoughts, withoutThoughts } from "../unreadable-thoughts.ts";
+import { withoutThoughts } from "../unreadable-thoughts.ts";
 import { totalUsage } from "../usage-counts.ts";
 import { written } from "../write-conversation.ts";
 import { ContentReader } from "./answer-events.ts";
@@ -24,6 +31,14 @@ export const google: DialectDefinition = {
 
 /** Words by which Google refuses the signature of a thought or a call that is not its own. */
 const UNREADABLE = /\bthought[ _]?signature\b/i;
+/** The part of a request that Google may refuse. */
+interface ContentForm {
+  readonly keepsThoughts: boolean;
+}
+// Nothing is remembered, because it is the conversation that decides whether its thoughts can be read.
+const CHANGES: readonly FormChange<UpstreamCall, ContentForm>[] = [
+  { words: UNREADABLE, change: { keepsThoughts: false }, memory: null },
+];
 /** What a body has that names a file by its URL. In a text the quotation marks would be escaped. */
 const FILE_URI = '"fileUri":';
 const DEFAULT_BASE_URL = "https://generativelanguage.googleapis.com/v1beta";
@@ -42,14 +57,13 @@ export function googleDialect(transport: Transport): Dialect {
     own: null,
     converse: async (call) => {
       const method = call.stream ? "streamGenerateContent?alt=sse" : "generateContent";
-      const begin = (keepsThoughts: boolean) => {
-        const asked = keepsThoughts ? call : { ...call, conversation: withoutThoughts(call.conversation) };
-        const { text, ...others } = written(() => contentBodyOf(asked));
-        return post(call, method, text).then((response) => ({ ...others, response }));
-      };
-      const { response, body, answerTool, ignored } = await askWithThoughts(UNREADABLE, {
-        send: begin,
-        hasThoughts: () => hasThoughts(call.conversation),
+      const { response, body, answerTool, ignored } = await sendInForms(call, CHANGES, {
+        usual: { keepsThoughts: true },
+        textOf: (form) => writtenBody(call, form).text,
+        send: (form) => {
+          const { text, ...others } = writtenBody(call, form);
+          return post(call, method, text).then((response) => ({ ...others, response }));
+        },
       });
       const reader = new ContentReader(answerTool);
       const more = () => {
@@ -74,6 +88,11 @@ export function googleDialect(transport: Transport): Dialect {
       return embeddingsOf(embedded, call);
     },
   };
+}
+
+function writtenBody(call: ConversationCall, { keepsThoughts }: ContentForm) {
+  const sent = keepsThoughts ? call : { ...call, conversation: withoutThoughts(call.conversation) };
+  return written(() => contentBodyOf(sent));
 }
 
 /**
