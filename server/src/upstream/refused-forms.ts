@@ -15,11 +15,9 @@ export interface FormAttempt<Answer> {
   readonly send: (isUsual: boolean) => Promise<Answer>;
   /** What the client has written. A refusal may quote it. */
   readonly clientText: () => string;
-  /** Whether the other form of this request differs from the usual one. Absent: it does. */
-  readonly hasOtherForm?: () => boolean;
   /** As the parameter of {@link RefusedForms.isUsual}. */
   readonly kind?: string;
-  /** The words of a refusal after which the other form is tried. Absent: the words that are remembered, {@link RefusedForms.words}. */
+  /** The words of a refusal after which the other form is tried. Absent: the words whose refusals are remembered. */
   readonly retriedAfter?: RegExp;
 }
 
@@ -29,13 +27,13 @@ export interface FormAttempt<Answer> {
  */
 export class RefusedForms {
   /** The words by which upstreams refuse the usual form. A refusal with other words is not remembered. */
-  readonly words: RegExp;
+  readonly #words: RegExp;
   readonly #monotonicMs: () => number;
   /** Until when the usual form counts as refused, by upstream, and there by model and kind of request. */
   readonly #refused = new WeakMap<Upstream, Map<string, number>>();
 
   constructor(words: RegExp, monotonicMs: () => number) {
-    this.words = words;
+    this.#words = words;
     this.#monotonicMs = monotonicMs;
   }
 
@@ -71,15 +69,15 @@ export class RefusedForms {
    * @throws what `send` throws.
    */
   async ask<Answer>(call: UpstreamCall, attempt: FormAttempt<Answer>): Promise<Answer> {
-    const { send, clientText, hasOtherForm = () => true, kind, retriedAfter = this.words } = attempt;
+    const { send, clientText, kind, retriedAfter = this.#words } = attempt;
     if (!this.isUsual(call, kind)) return await send(false);
     try {
       return await send(true);
     } catch (thrown) {
-      if (!isRefusalAbout(retriedAfter, thrown) || !hasOtherForm()) throw thrown;
+      if (!isRefusalAbout(retriedAfter, thrown)) throw thrown;
       const answer = await send(false);
       const isRemembered =
-        isRefusalAbout(this.words, thrown) && !isQuotation(this.words, thrown, clientText());
+        isRefusalAbout(this.#words, thrown) && !isQuotation(this.#words, thrown, clientText());
       if (isRemembered) this.remember(call, kind);
       return answer;
     }
