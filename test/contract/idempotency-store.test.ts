@@ -207,6 +207,26 @@ describe("idempotency keys in the database", () => {
     expect(left.map((row) => row.claim)).toEqual(taken.map(({ id }) => id));
   });
 
+  it("are renewed beside claims that are being answered, without waiting for them", async () => {
+    const accountId = await newAccount();
+    const node = new PostgresIdempotency(sql, crypto.randomUUID(), () => null);
+    const claims = ["answered", "running"].map((name) => ({ name, id: crypto.randomUUID() as ClaimId }));
+    await sql`
+      insert into idempotent_requests (account_id, key_digest, body_digest, claim, node_id, renewed_at)
+      select ${accountId}, convert_to(name, 'UTF8'), ''::bytea, id, gen_random_uuid(), now() - interval '30 seconds'
+      from jsonb_to_recordset(${sql.json(claims)}) as given (name text, id uuid)`;
+    // As the recorder does, which may be waiting for another of the claims.
+    await sql.transaction("", async (answering) => {
+      await answering`
+        select from idempotent_requests where account_id = ${accountId} and key_digest = 'answered' for update`;
+      await node.renew(claims.map(({ id }) => id));
+    });
+    const renewed = await sql<{ name: string }[]>`
+      select convert_from(key_digest, 'UTF8') as name from idempotent_requests
+      where account_id = ${accountId} and renewed_at > now() - interval '20 seconds'`;
+    expect(renewed.map(({ name }) => name)).toEqual(["running"]);
+  });
+
   it("are taken over only if the database's clock and the time of the node both say that the lease has ended", async () => {
     const accountId = await newAccount();
     const node = new PostgresIdempotency(sql, crypto.randomUUID(), () => null);

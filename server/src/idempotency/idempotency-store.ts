@@ -83,11 +83,18 @@ export class PostgresIdempotency implements IdempotencyStore {
   }
 
   async renew(claims: readonly ClaimId[]): Promise<void> {
-    // Uses idempotent_requests_running.
+    // The recorder locks the rows of a batch of answers in another order than this statement. Each would wait for the other until the database ends
+    // one of them after a second, and so would all that waits for the accounts of the batch. A row that is locked is being answered, or renewed.
+    // Both uses of the table use idempotent_requests_running.
     await this.#database`
+      with unlocked as (
+        select claim from idempotent_requests
+        where answered_at is null
+          and claim in (select value::uuid from jsonb_array_elements_text(${this.#database.json([...claims])}))
+        for update skip locked
+      )
       update idempotent_requests set renewed_at = now()
-      where answered_at is null
-        and claim in (select value::uuid from jsonb_array_elements_text(${this.#database.json([...claims])}))`;
+      where answered_at is null and claim in (select claim from unlocked)`;
   }
 
   now(): Promise<Date> {
