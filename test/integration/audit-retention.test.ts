@@ -73,6 +73,29 @@ describe("an audit log with entries past its plan's retention", () => {
     expect((await owner.trpc.account.get.query()).auditRetentionDays).toBe(30);
   });
 
+  it("gets new entries while the old ones are being deleted, however long that takes", async () => {
+    const owner = await signUpWithKey(service.baseUrl);
+    await chat(owner.key);
+    const [old = ""] = await idsOf(owner);
+    await expect.poll(() => Date.now()).toBeGreaterThan(timeOf(old));
+    const inTime = new Date(Date.now() + 30 * DAY_MS);
+    await using other = await openDatabaseOf(service);
+    // As a disk that is slow.
+    const deletion = await sql.transaction("", async (slow) => {
+      await slow`select from audit_entries where id = ${old} for update`;
+      const deleting = dropOldEntries(sql, BUILT_IN_PLANS, inTime);
+      await expect
+        .poll(() => other`select from pg_stat_activity where wait_event_type = 'Lock'`)
+        .toHaveLength(1);
+      await chat(owner.key);
+      expect(await idsOf(owner)).toHaveLength(2);
+      return { deleting };
+    });
+    await deletion.deleting;
+    expect(await idsOf(owner)).toHaveLength(1);
+    expect(await owner.trpc.audit.verify.query()).toMatchObject({ problems: [], next: null, entries: 1 });
+  });
+
   it("is verified by the command line with the number of deleted batches, which that prints", async () => {
     const owner = await signUpWithKey(service.baseUrl);
     await chat(owner.key);

@@ -46,10 +46,18 @@ async function accountsWithOlder(
   return rows.map((row) => row.account_id);
 }
 
+/**
+ * Deletes the first batches of a chain. The chain itself is locked last, because the entries of many accounts are recorded together, and all of them
+ * wait for a chain that is locked: old entries may have to be read from the disk to be deleted. The first batch keeps other nodes from deleting
+ * beside this one. After a wait for it there is none if they have deleted it.
+ */
 async function dropBatches(database: Database, accountId: AccountId, oldest: EntryId): Promise<void> {
   await inTransaction(database, async (sql) => {
     const [chain] = await sql<{ removed: bigint }[]>`
-      select removed_batches as removed from audit_chains where account_id = ${accountId} for update`;
+      select removed_batches as removed
+      from audit_chains chain
+      join audit_batches batch on batch.account_id = chain.account_id and batch.batch = chain.removed_batches + 1
+      where chain.account_id = ${accountId} for update of batch`;
     if (chain === undefined) return;
     const [last] = await sql<{ batch: bigint; digest: Uint8Array; newest: EntryId }[]>`
       with next as (
