@@ -1,7 +1,8 @@
 import { once } from "node:events";
-import { connect, type Socket } from "node:net";
+import { Server as HttpServer } from "node:http";
+import { connect, Server, type Socket } from "node:net";
 import process from "node:process";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import type { Listener } from "../../server/src/http/listener.ts";
 import { serveOnNode } from "../../server/src/http/node.ts";
 
@@ -76,6 +77,28 @@ describe("a listener that is closed", () => {
         setImmediate(open);
         setImmediate(standStill);
       });
+    });
+    await stop(listener);
+    expect(await answer).toMatch(/^HTTP\/1\.1 200 .*close/s);
+  });
+
+  it("answers the request of a connection that comes while the handles for many connections are closed", async () => {
+    using listens = vi.spyOn(Server.prototype, "listen");
+    const listener = await listen();
+    const sockets = Array.from({ length: 20 }, () => connect(listener.port, "127.0.0.1"));
+    await Promise.all(sockets.map((socket) => once(socket, "connect")));
+    // The server itself listens once.
+    await vi.waitFor(() => expect(listens.mock.calls.length).toBeGreaterThan(1), { timeout: 10_000 });
+    for (const socket of sockets) socket.destroy();
+    let answer: Promise<string> | null = null;
+    const { close } = Server.prototype;
+    using _ = vi.spyOn(Server.prototype, "close").mockImplementation(function (this: Server, done) {
+      if (answer === null && !(this instanceof HttpServer)) {
+        const late = connect(listener.port, "127.0.0.1");
+        late.write(REQUEST);
+        answer = received(late);
+      }
+      return close.call(this, done);
     });
     await stop(listener);
     expect(await answer).toMatch(/^HTTP\/1\.1 200 .*close/s);

@@ -58,7 +58,7 @@ describe("the service goes on", () => {
     // All are accepted nevertheless, and an unhandled rejection would be reported by now.
     await expect.poll(() => promisify(server.getConnections.bind(server))()).toBe(40);
     for (const socket of sockets) socket.destroy();
-    await acceptors.close();
+    await acceptors.stop();
     server.close();
   });
 

@@ -71,7 +71,7 @@ export class Acceptors {
   readonly #closing = new AbortController();
   /** Resolves when no further handle will arrive. */
   #copying: Promise<unknown> = Promise.resolve();
-  /** Set by {@link close}; called when the last connection of the further handles has closed. */
+  /** Set by {@link ended}; called when the last connection of the further handles has closed. */
   #ended: (() => void) | null = null;
 
   /** Limits the connections of a server. */
@@ -95,16 +95,20 @@ export class Acceptors {
     this.#isAllowed = true;
   }
 
-  /** Stops accepting connections. Accepted ones stay open. Resolves when those that came by the further handles are closed. */
-  async close(): Promise<void> {
+  /** Closes the further handles. The server accepts all connections itself from then on. */
+  async stop(): Promise<void> {
     if (this.#crowdEnds !== null) clearTimeout(this.#crowdEnds);
-    const ended = new Promise<void>((resolve) => {
-      this.#ended = resolve;
-    });
     this.#closing.abort();
     await this.#copying;
     for (const each of [...this.#base, ...this.#inCrowd, ...this.#ready]) each.close();
-    if (this.#accepted > 0) await ended;
+  }
+
+  /** Resolves when the connections that came by the further handles are closed. Call it after {@link stop}. */
+  ended(): Promise<void> {
+    return new Promise((resolve) => {
+      if (this.#accepted === 0) resolve();
+      else this.#ended = resolve;
+    });
   }
 
   #endTurn(): void {

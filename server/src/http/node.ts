@@ -97,8 +97,10 @@ class NodeListener implements Listener {
     this.#connections = new ClientConnections(server, maxConnections);
     new UnreadAnswers(server, maxUnreadBytes);
     this.#closeIdle = server.closeIdleConnections.bind(server);
-    // `close` of the server calls it, too.
-    server.closeIdleConnections = () => void this.#connections.closeAnswered(this.#closeIdle);
+    // `close` of the server calls it, too, before it closes the listener: connections that came meanwhile would be reset.
+    server.closeIdleConnections = () => {
+      if (this.#isClosing) this.#connections.closeAnswered(this.#closeIdle);
+    };
     early?.watch(server);
     server.on("checkContinue", (request, response) => this.#handle(request, response, true));
     answerRefusals(server, newRequestId, (request) => isExchanged(served, request));
@@ -136,12 +138,14 @@ class NodeListener implements Listener {
     this.#early?.stop();
     void cut.then(() => server.closeAllConnections());
     await this.#takeArrived();
-    this.#isClosing = true;
-    const accepted = this.#acceptors.close();
+    // Closing hundreds of handles takes a while, in which connections come.
+    await this.#acceptors.stop();
+    await this.#takeArrived();
     const closed = new Promise((resolve) => server.close(resolve));
+    this.#isClosing = true;
     server.closeIdleConnections();
     this.#closeKept();
-    await Promise.all([accepted, closed]);
+    await Promise.all([this.#acceptors.ended(), closed]);
   }
 
   /**
