@@ -46,8 +46,8 @@ function stop(listener: Listener): Promise<void> {
 }
 
 /** Keeps this process from accepting and reading, while the system completes its connections and delivers what was sent on them. */
-function standStill(): void {
-  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 100);
+function standStill(ms = 100): void {
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms);
 }
 
 describe("a listener that is closed", () => {
@@ -115,6 +115,22 @@ describe("a listener that is closed", () => {
     const answer = received(first);
     const stopped = stop(listener);
     setImmediate(() => setImmediate(() => first.write(REQUEST)));
+    expect(await answer).toMatch(/^HTTP\/1\.1 200 .*close/s);
+    await stopped;
+  });
+
+  it("answers a request that arrives in a turn during which the time for it ends", async () => {
+    const listener = await listen();
+    const socket = connect(listener.port, "127.0.0.1");
+    await once(socket, "connect");
+    const answer = received(socket);
+    using closes = vi.spyOn(Server.prototype, "close");
+    const stopped = stop(listener);
+    await vi.waitFor(() => expect(closes).toHaveBeenCalled(), { interval: 1 });
+    setImmediate(() => {
+      socket.write(REQUEST);
+      standStill(1_000);
+    });
     expect(await answer).toMatch(/^HTTP\/1\.1 200 .*close/s);
     await stopped;
   });

@@ -203,7 +203,9 @@ class NodeListener implements Listener {
   /** Closes the connections that were kept for a proxy's next request, or were opened for its first, when that has had time to come. */
   #closeKept(): void {
     if (this.#keptTimer !== null) return;
-    this.#keptTimer = setTimeout(() => {
+    this.#keptTimer = setTimeout(async () => {
+      // After a long turn the timer is called before the requests that came meanwhile are read.
+      await this.#takeArrived();
       this.#keptTimer = null;
       this.#connections.closeUnused();
       if (this.#connections.closeAnswered(this.#closeIdle) > 0) this.#closeKept();
