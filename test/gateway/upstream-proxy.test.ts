@@ -117,6 +117,27 @@ describe("the settings of proxies", () => {
     ]);
   });
 
+  it("are named in messages as the environment names them", () => {
+    expect(
+      problemsOf({ https_proxy: "socks5://proxy.example", http_proxy: '"http://proxy.example"' }),
+    ).toEqual([
+      "http_proxy: has quotation marks around its value. Remove them",
+      expect.stringMatching(/^https_proxy: must be/),
+    ]);
+    expect(problemsOf({ HTTP_PROXY_FILE: "/run/secrets/proxy", http_proxy: "proxy.example" })).toEqual([
+      "HTTP_PROXY_FILE: is set together with http_proxy. Set one of them",
+    ]);
+  });
+
+  it.each(["NO_PROXY", "TRUSTED_PROXIES", "OSTIARY_METRICS_FROM", "OSTIARY_ALLOWED_ORIGINS"])(
+    "are not repeated where they are no value: in %s",
+    (name) => {
+      const problems = problemsOf({ [name]: "http://user:secret@proxy.example:3128/" });
+      expect(problems).toEqual([expect.stringContaining(`${name}: an entry with a user or password `)]);
+      expect(problems.join()).not.toContain("secret");
+    },
+  );
+
   it("are logged without a user and password", () => {
     const { logged } = readConfig({ HTTPS_PROXY: "user:secret@proxy.example:3128" });
     expect(logged).toMatchObject({ HTTPS_PROXY: "http://proxy.example:3128/" });

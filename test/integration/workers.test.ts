@@ -375,6 +375,7 @@ describe("OSTIARY_WORKERS", () => {
     });
     expect(code).toBe(1);
     expect(stderr).toMatch(reason);
+    expect(stderr.match(/OSTIARY_WORKERS: /g)).toHaveLength(1);
   });
 });
 

@@ -55,10 +55,11 @@ export function readConfig(environment: Environment): Config {
 
 /** The values of the settings, from the environment and the files of secrets. @throws {ConfigError} */
 function checkedValues(present: Environment): SettingValues {
-  const { environment: complete, problems: secretProblems } = withSecretsFromFiles(present, SECRETS);
+  const spelled = (name: string) => spelledIn(present, name);
+  const { environment: complete, problems: secretProblems } = withSecretsFromFiles(present, SECRETS, spelled);
   const quoted = quotedSettings({ ...present, ...complete });
   const problems = [
-    ...quoted.map((name) => `${name}: has quotation marks around its value. Remove them`),
+    ...quoted.map((name) => `${spelled(name)}: has quotation marks around its value. Remove them`),
     ...secretProblems.filter((problem) => !quoted.some((name) => problem.startsWith(`${name}: `))),
   ];
   const parsed = settings.safeParse(complete);
@@ -66,8 +67,14 @@ function checkedValues(present: Environment): SettingValues {
   const issues = (parsed.error?.issues ?? []).filter(({ path: [name] }) => !quoted.includes(String(name)));
   throw new ConfigError([
     ...problems,
-    ...issues.map((issue) => `${String(issue.path[0])}: ${messageOf(issue)}`),
+    ...issues.map((issue) => `${spelled(String(issue.path[0]))}: ${messageOf(issue)}`),
   ]);
+}
+
+/** The variable that a setting was read from. */
+function spelledIn(present: Environment, name: string): string {
+  const isLowerCase = ALSO_IN_LOWER_CASE.some((other) => other === name) && name.toLowerCase() in present;
+  return isLowerCase ? name.toLowerCase() : name;
 }
 
 /**

@@ -17,11 +17,13 @@ export function fileVariableOf(secret: string): string {
  *
  * @param environment has no empty values.
  * @param secrets the variables that may be in files.
+ * @param spelled how a variable is written in the environment.
  * @returns the environment with the secrets in place of the files, and a line for each file that can't be used.
  */
 export function withSecretsFromFiles(
   environment: Environment,
   secrets: readonly string[],
+  spelled = (name: string) => name,
 ): { readonly environment: Environment; readonly problems: readonly string[] } {
   const problems: string[] = [];
   const read: Record<string, string | undefined> = { ...environment };
@@ -31,7 +33,7 @@ export function withSecretsFromFiles(
     delete read[variable];
     if (path === undefined) continue;
     if (environment[name] !== undefined) {
-      problems.push(`${variable}: is set together with ${name}. Set one of them`);
+      problems.push(`${variable}: is set together with ${spelled(name)}. Set one of them`);
       continue;
     }
     try {

@@ -2,6 +2,7 @@ import { isIP } from "node:net";
 import { resolve } from "node:path";
 import * as z from "zod";
 import { parseNetworks } from "../networks/networks.ts";
+import { entryForMessage } from "../secrets/named-elsewhere.ts";
 import { SEAL_KEY_BYTES } from "../secrets/sealer.ts";
 import { databaseUrlProblem } from "./database-url.ts";
 import { parseRedisUrl, RedisUrlError } from "./redis-url.ts";
@@ -68,7 +69,7 @@ export const noProxy = z
   .superRefine((parts, context) => {
     for (const part of parts) {
       if (!part.includes("/") || parseNetworks([part]).problems.length === 0) continue;
-      const message = `"${part}" must be a host such as models.example.com, an IP address, a CIDR block such as 10.0.0.0/8, or *`;
+      const message = `${entryForMessage(part)} must be a host such as models.example.com, an IP address, a CIDR block such as 10.0.0.0/8, or *`;
       context.addIssue({ code: "custom", message });
     }
   });
@@ -118,7 +119,7 @@ export const origins = z
     if (parts.length === 1 && parts[0] === "*") return;
     for (const part of parts) {
       if (ORIGIN.test(part) && (!WEB.test(part) || URL.canParse(part))) continue;
-      const message = `${part} must be the scheme, host and port of a page, such as https://chat.example.com, or * alone for every page`;
+      const message = `${entryForMessage(part)} must be the scheme, host and port of a page, such as https://chat.example.com, or * alone for every page`;
       context.addIssue({ code: "custom", message });
     }
   })

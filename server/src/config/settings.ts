@@ -169,6 +169,6 @@ export const settings = variables
   )
   .refine(
     ({ OSTIARY_WORKERS: count, DATABASE_URL, REDIS_URL }) =>
-      count === undefined || count === "1" || (DATABASE_URL != null && REDIS_URL != null),
+      !workers.safeParse(count).success || count === "1" || (DATABASE_URL != null && REDIS_URL != null),
     problemOf("OSTIARY_WORKERS", WORKERS_NEED),
   );

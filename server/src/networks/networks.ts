@@ -1,4 +1,5 @@
 import ipaddr from "ipaddr.js";
+import { entryForMessage } from "../secrets/named-elsewhere.ts";
 
 type Address = ipaddr.IPv4 | ipaddr.IPv6;
 type Family = "ipv4" | "ipv6";
@@ -43,7 +44,7 @@ export function parseNetworks(texts: readonly string[]): { networks: Networks; p
   for (const text of texts) {
     const block = parseBlock(text);
     if (block === null)
-      problems.push(`"${text}" is neither an IP address nor a CIDR block such as 10.0.0.0/8`);
+      problems.push(`${entryForMessage(text)} is neither an IP address nor a CIDR block such as 10.0.0.0/8`);
     else networks.add(block.base, block.prefixLength);
   }
   return { networks, problems };

@@ -17,3 +17,11 @@ export function variableForMessage(name: string): string {
 export function fileForMessage(path: string): string {
   return PATH.test(path) && !NO_PATH.test(path) ? `the file ${path}` : "the file that it names";
 }
+
+/**
+ * An entry of a list for a message that says that it is wrong. People also write the URL of a proxy with its password where a list of hosts or
+ * addresses belongs.
+ */
+export function entryForMessage(entry: string): string {
+  return entry.includes("@") ? "an entry with a user or password" : `"${entry}"`;
+}
