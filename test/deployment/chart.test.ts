@@ -177,6 +177,12 @@ describe.skipIf(MISSING_GO !== null)("the chart", () => {
     });
   });
 
+  it("gives the service the outgoing proxy of its settings", async () => {
+    const settings = { HTTPS_PROXY: "http://proxy.example.com:3128", NO_PROXY: "10.0.0.0/8,.internal" };
+    const [container] = only(await render({ settings }), "StatefulSet").spec.template.spec.containers;
+    expect(environmentOf(container)).toMatchObject(settings);
+  });
+
   it("lets the service listen where the probes of a cluster with IPv6 find it", async () => {
     const listensAt = async (values: object) =>
       environmentOf(only(await render(values), "StatefulSet").spec.template.spec.containers[0]).HOST;
@@ -242,6 +248,7 @@ describe.skipIf(MISSING_GO !== null)("the chart", () => {
     [{ settings: { DATABASE_URL: "postgres://user:password@host/db" } }, "DATABASE_URL"],
     [{ settings: { OSTIARY_OPERATOR_PASSWORD: "a password" } }, "OSTIARY_OPERATOR_PASSWORD"],
     [{ settings: { OTEL_EXPORTER_OTLP_HEADERS: "authorization=Bearer" } }, "OTEL_EXPORTER_OTLP_HEADERS"],
+    [{ settings: { HTTPS_PROXY: "http://user:password@proxy.example.com:3128" } }, "/settings/HTTPS_PROXY"],
     [{ settings: { OSTIARY_DEMO: false } }, "/settings/OSTIARY_DEMO"],
     [{ metrics: { port: 8080 } }, "/metrics/port"],
     [{ operator: { email: "operator@example.com" } }, "/operator/existingSecret"],
