@@ -61,6 +61,31 @@ function metricsIn(text: string): readonly string[] {
   return names.map((name) => name.replace(/_(bucket|sum|count)$/, ""));
 }
 
+const ALERTING = 'ALERTS{alertstate="firing"}';
+
+/** A series of alerts that fire, as promtool writes it. */
+function sampleOf(labels: Readonly<Record<string, string>>): string {
+  const written = Object.entries({ ...labels, alertstate: "firing" }).map(
+    ([name, value]) => `${name}="${value}"`,
+  );
+  return `ALERTS{${written.join(",")}}`;
+}
+
+/** Evaluates the alert rules on series, and compares the results. @throws with promtool's report if they differ. */
+async function testRules(test: object): Promise<void> {
+  const folder = await mkdtemp(join(tmpdir(), "ostiary-rules-"));
+  const file = join(folder, "test.yaml");
+  await writeFile(
+    file,
+    JSON.stringify({ rule_files: [join(ROOT, ALERTS)], evaluation_interval: "15s", tests: [test] }),
+  );
+  try {
+    execFileSync(promtool, ["test", "rules", file], { stdio: "pipe" });
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
 describe("the metrics", () => {
   withPromtool("follow Prometheus' rules for names and help texts", () => {
     const check = () => execFileSync(promtool, ["check", "metrics"], { input: scraped, stdio: "pipe" });
@@ -91,6 +116,20 @@ describe("the alert rules", () => {
     expect(() =>
       execFileSync(promtool, ["check", "rules", join(ROOT, ALERTS)], { stdio: "pipe" }),
     ).not.toThrow();
+  });
+
+  withPromtool("report a provider that does not answer, whose breaker is open for moments only", async () => {
+    const labels = { alertname: "OstiaryUpstreamDown", severity: "warning", upstream: "hangs" };
+    const series = 'ostiary_upstream_breaker_state{upstream="hangs"}';
+    await testRules({
+      interval: "15s",
+      input_series: [{ series, values: "0 0 2 1 1 2 1 1 1 2 2 1 1 1 2 0 0" }],
+      promql_expr_test: [
+        { expr: ALERTING, eval_time: "2m", exp_samples: [] },
+        { expr: ALERTING, eval_time: "3m", exp_samples: [{ labels: sampleOf(labels), value: 1 }] },
+        { expr: ALERTING, eval_time: "4m", exp_samples: [] },
+      ],
+    });
   });
 
   it("have a section of the documentation each, which they name, and no section is without a rule", () => {
