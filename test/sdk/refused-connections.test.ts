@@ -22,7 +22,7 @@ beforeEach(async () => {
   await new Promise((resolve) => server.close(resolve));
 });
 
-describe("a request whose connection is refused", () => {
+describe("a request whose connection cannot be opened", () => {
   it.each(Object.keys(calls))("is sent again, because the service has received nothing: %s", async (name) => {
     const attempts: number[] = [];
     const client = new Ostiary({
@@ -39,6 +39,13 @@ describe("a request whose connection is refused", () => {
   it.each([
     ["Node", { code: "ECONNREFUSED" }, "connect ECONNREFUSED 127.0.0.1:80"],
     ["Node, for several addresses", { code: "ECONNREFUSED" }, ""],
+    ["Node, for a network without a route", { code: "ENETUNREACH" }, "connect ENETUNREACH 10.0.0.1:80"],
+    ["Node, for several unreachable addresses", { code: "EHOSTUNREACH" }, ""],
+    [
+      "Node, for a name server that does not answer",
+      { code: "EAI_AGAIN" },
+      "getaddrinfo EAI_AGAIN service.test",
+    ],
     ["Node, for an unknown host", { code: "ENOTFOUND" }, "getaddrinfo ENOTFOUND service.test"],
     [
       "Deno",
@@ -56,16 +63,17 @@ describe("a request whose connection is refused", () => {
     }
   });
 
-  it("is not taken for one whose connection was lost, of which the service may have done the work", async () => {
-    for (const [name, call] of Object.entries(calls)) {
-      const fetch = answersInTurn(() => {
-        throw new TypeError("fetch failed", {
-          cause: Object.assign(new Error("read ECONNRESET"), { code: "ECONNRESET" }),
+  it.each(["ECONNRESET", "EHOSTUNREACH"])(
+    "is not taken for one whose connection was lost (%s), of which the service may have done the work",
+    async (code) => {
+      for (const [name, call] of Object.entries(calls)) {
+        const fetch = answersInTurn(() => {
+          throw new TypeError("fetch failed", { cause: Object.assign(new Error(`read ${code}`), { code }) });
         });
-      });
-      const client = newClient({ fetch, maxRetries: 1, managementToken: "mt-test" });
-      expect(await caught(call(client)), name).toBeInstanceOf(APIConnectionError);
-      expect(fetch, name).toHaveBeenCalledTimes(1);
-    }
-  });
+        const client = newClient({ fetch, maxRetries: 1, managementToken: "mt-test" });
+        expect(await caught(call(client)), name).toBeInstanceOf(APIConnectionError);
+        expect(fetch, name).toHaveBeenCalledTimes(1);
+      }
+    },
+  );
 });

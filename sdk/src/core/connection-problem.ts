@@ -4,8 +4,8 @@ import { isFields } from "./fields.ts";
 const REFUSED = /CERT|^UNABLE_TO_|^INVALID_CA|^INVALID_PURPOSE|^HOSTNAME_MIS/;
 /** Deno has no codes. */
 const REFUSED_BY_DENO = /invalid peer certificate: (.+)/;
-/** What Node, Bun and Deno say of a connection that was refused, and of a host that is unknown. */
-const UNSENT = /ECONNREFUSED|getaddrinfo|client error \(Connect\)/;
+/** What Node, Bun and Deno say of a connection that cannot be opened, and of a host that is unknown. Node has a mere code for several addresses. */
+const UNSENT = /^E[A-Z]+$|connect E|ECONNREFUSED|getaddrinfo|client error \(Connect\)/;
 /** The reasons for which a further authority helps. */
 const UNKNOWN_AUTHORITY = /SELF_|ISSUER|LEAF|Issuer|CaUsed/;
 /** What OpenSSL and Deno say of an answer that is not TLS. */
