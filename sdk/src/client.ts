@@ -1,7 +1,7 @@
 import type { APIPromise } from "./core/api-promise.ts";
 import { fromCaller, objectOf, withoutUnset } from "./core/checks.ts";
 import { type ClientEvents, ClientListeners } from "./core/client-events.ts";
-import { adviceToSet } from "./core/environment.ts";
+import { unset } from "./core/environment.ts";
 import { OstiaryError } from "./core/errors.ts";
 import { isFields } from "./core/fields.ts";
 import type { HeadersLike } from "./core/headers.ts";
@@ -113,13 +113,12 @@ export class Ostiary {
     const keyVariable = `${prefix}_API_KEY`;
     const apiKey = secretOf("API key", options.apiKey, keyVariable);
     const token = secretOf("management token", options.managementToken, `${prefix}_MANAGEMENT_TOKEN`);
-    if (apiKey === undefined && token === undefined) {
-      throw new OstiaryError(`No API key is set. ${adviceToSet(keyVariable, "apiKey")}`);
-    }
+    const noKey = () => unset("API key", keyVariable, "apiKey");
+    if (apiKey === undefined && token === undefined) throw noKey();
     const secretFor = (api: Api): string => {
       const secret = api === "management" ? (token ?? apiKey) : api === "audit" ? (apiKey ?? token) : apiKey;
-      if (secret !== undefined) return secret;
-      throw new OstiaryError(`Requests to models need an API key. ${adviceToSet(keyVariable, "apiKey")}`);
+      if (secret === undefined) throw noKey();
+      return secret;
     };
     const { transport, baseURL } = transportOf(options, prefix, secretFor, this.#listeners);
     this.#resolved = { apiKey, managementToken: token, baseURL };

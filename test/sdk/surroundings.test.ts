@@ -114,26 +114,24 @@ describe("a key or token", () => {
     expect(() => new Ostiary()).toThrow(/No API key is set/);
   });
 
-  it("that Deno may not read is said to lack a permission", async () => {
+  it("that Deno may not read is said to lack a permission, and so is the address, whose default may be another service", async () => {
     const env = () => {
       throw new Error('Requires env access to "OSTIARY_API_KEY", run again with the --allow-env flag');
     };
-    for (const [open, message] of [
-      [
-        () => new Ostiary(),
-        "No API key is set. Set the environment variable OSTIARY_API_KEY (Deno lacks --allow-env), or pass apiKey.",
-      ],
-      [
-        () => new OstiaryOperator(),
-        "No management token is set. Set the environment variable OSTIARY_MANAGEMENT_TOKEN (Deno lacks --allow-env), or pass managementToken.",
-      ],
+    const { apiKey } = secrets;
+    for (const [open, what, variable, option] of [
+      [() => new Ostiary(), "API key", "OSTIARY_API_KEY", "apiKey"],
+      [() => new OstiaryOperator(), "management token", "OSTIARY_MANAGEMENT_TOKEN", "managementToken"],
+      [() => new Ostiary({ apiKey }), "base URL", "OSTIARY_BASE_URL", "baseURL"],
     ] as const) {
       vi.stubGlobal(
         "process",
         new Proxy(process, { get: (of, name) => (name === "env" ? env() : Reflect.get(of, name)) }),
       );
       const error = await caught(Promise.resolve().then<unknown>(open));
+      expect(() => new Ostiary({ ...secrets, baseURL: "http://127.0.0.1:8080" })).not.toThrow();
       vi.unstubAllGlobals();
+      const message = `No ${what} is set. Set the environment variable ${variable} (Deno lacks --allow-env), or pass ${option}.`;
       expect(error).toMatchObject({ message });
     }
   });

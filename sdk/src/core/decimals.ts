@@ -21,8 +21,6 @@ function converted(value: unknown): unknown {
   if (typeof value === "bigint") return value.toString();
   if (typeof value !== "object" || value === null || value instanceof Date) return value;
   const fields = value as Record<string, unknown>;
-  for (const [name, field] of Object.entries(fields)) {
-    if (typeof field === "bigint" || typeof field === "object") fields[name] = converted(field);
-  }
+  for (const [name, field] of Object.entries(fields)) fields[name] = converted(field);
   return value;
 }

@@ -1,3 +1,5 @@
+import { OstiaryError } from "./errors.ts";
+
 interface Surroundings {
   readonly process?: { readonly env?: Readonly<Record<string, string | undefined>> };
   readonly Deno?: { readonly env?: { get(name: string): string | undefined } };
@@ -10,17 +12,19 @@ const surroundings = globalThis as unknown as Surroundings;
 
 /** An environment variable, trimmed; `undefined` when it is unset, empty or not accessible. */
 export function readVariable(name: string): string | undefined {
-  return read(name) ?? undefined;
+  return accessed(name) ?? undefined;
 }
 
-/** What a caller without the value of a variable can do. @param option the client's option for the same value. */
-export function adviceToSet(name: string, option: string): string {
-  const reason = read(name) === null ? " (Deno lacks --allow-env)" : "";
-  return `Set the environment variable ${name}${reason}, or pass ${option}.`;
+/** The error of a client without the value of a variable. @param option the client's option for the same value. */
+export function unset(what: string, name: string, option: string): OstiaryError {
+  const reason = accessed(name) === null ? " (Deno lacks --allow-env)" : "";
+  return new OstiaryError(
+    `No ${what} is set. Set the environment variable ${name}${reason}, or pass ${option}.`,
+  );
 }
 
 /** As {@link readVariable}; `null` if it is not accessible. */
-function read(name: string): string | null | undefined {
+export function accessed(name: string): string | null | undefined {
   try {
     const value = surroundings.process?.env?.[name] ?? surroundings.Deno?.env?.get(name);
     return value?.trim() || undefined;
