@@ -13,6 +13,45 @@ import {
 } from "../../sdk/src/index.ts";
 import { answersInTurn, caught, failing, newClient } from "./fake-service.ts";
 
+describe("two exports to one file, as of a job that starts again while it still runs", () => {
+  const linesOf = (ids: string) => [...ids].map((id) => `{"id":"${id}","cursor":"${id}~1"}\n`).join("");
+
+  it.each([
+    ["fails before it changes the file, if it resumes", true, "abc"],
+    ["lets the first fail, if it replaces the file", false, "xz"],
+  ])("do not mix their lines, because the second %s", async (_, isResumed, expected) => {
+    const folder = await mkdtemp(join(tmpdir(), "ostiary-two-exports-"));
+    const file = join(folder, "export");
+    /** Begins an export, which writes lines when the test sends them. */
+    const begin = (resumes: boolean) => {
+      const { readable, writable } = new TransformStream<Uint8Array, Uint8Array>();
+      const writer = writable.getWriter();
+      const fetch = answersInTurn(() => new Response(readable));
+      const { signal } = new AbortController();
+      const job = { client: newClient({ fetch }), params: {}, file, isResumed: resumes, signal };
+      return { fetch, writer, ended: caught(exportTo(job)) };
+    };
+    /** Sends lines, and waits until the file has these. */
+    const send = async ({ writer }: ReturnType<typeof begin>, id: string, ids: string) => {
+      await writer.write(new TextEncoder().encode(linesOf(id)));
+      await vi.waitUntil(async () => (await readFile(file, "utf8").catch(() => "")) === linesOf(ids));
+    };
+    const first = begin(false);
+    await send(first, "a", "a");
+    const second = begin(isResumed);
+    await vi.waitUntil(() => second.fetch.mock.calls.length === 1);
+    const [failing, other] = isResumed ? [second, first] : [first, second];
+    await (isResumed ? send(first, "b", "ab") : send(second, "xz", "xz"));
+    await send(failing, "y", isResumed ? "ab" : "xz");
+    expect(String(await failing.ended)).toContain("Another program has written the file");
+    if (isResumed) await send(first, "c", "abc");
+    await other.writer.close();
+    expect(await other.ended).toBeUndefined();
+    expect(await readFile(file, "utf8")).toBe(linesOf(expected));
+    await rm(folder, { recursive: true });
+  });
+});
+
 describe("an export that is resumed in a file", () => {
   let folder = "";
   beforeAll(async () => {

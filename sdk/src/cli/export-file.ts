@@ -9,7 +9,7 @@ import type { AuditExportParams, ExportHeader } from "../contract/audit.ts";
 import { isWithin, networkOf } from "../contract/network.ts";
 import { DAY_MS } from "../contract/time-units.ts";
 import { APIError, BadRequestError, NotFoundError, OstiaryError } from "../core/errors.ts";
-import { writeAll } from "./output.ts";
+import { type KeptBytes, writeAll } from "./output.ts";
 
 /** The size of the end of a file in which the last complete line is looked for. A line of a proof has 500 entries: some hundred thousand bytes. */
 const TAIL_BYTES = 4 * 1024 * 1024;
@@ -29,14 +29,15 @@ export interface ExportJob {
 
 /** Writes an export to a file or to standard output, and shows its progress on a terminal. */
 export async function exportTo({ client, params, file, isResumed, signal }: ExportJob): Promise<void> {
-  const { cursor, bytes } = file !== null && isResumed ? await keptPart(file, params) : NOTHING_KEPT;
+  const kept = file !== null && isResumed ? await keptPart(file, params) : null;
+  const cursor = kept?.cursor;
   const bar = new ProgressBar(params, file);
   const lines = client.audit.export(
     { ...params, cursor },
     { signal, onProgress: (progress) => bar.draw(progress) },
   );
   try {
-    await writeAll(lines.text(), file, bytes);
+    await writeAll(lines.text(), file, kept);
   } catch (error) {
     throw cursor === undefined ? error : resumptionError(error);
   }
@@ -60,26 +61,23 @@ function resumptionError(error: unknown): unknown {
 }
 
 /** The beginning of a file that a resumed export continues. */
-interface KeptPart {
-  readonly bytes: number;
+interface KeptPart extends KeptBytes {
   /** The cursor of its last line. */
-  readonly cursor: string | undefined;
+  readonly cursor: string;
 }
 
-const NOTHING_KEPT: KeptPart = { bytes: 0, cursor: undefined };
-
 /**
- * Returns the part of a file up to its last complete line. Nothing of a file with no more than the header of CSV is kept, because the
- * export begins with it again.
+ * Returns the part of a file up to its last complete line; `null` to keep nothing, also of a file with no more than the header of CSV,
+ * because the export begins with it again.
  *
  * @throws {OstiaryError} the file does not end like an export of this format, or begins like one with another period or filter.
  */
-async function keptPart(path: string, params: AuditExportParams): Promise<KeptPart> {
+async function keptPart(path: string, params: AuditExportParams): Promise<KeptPart | null> {
   const format = params.format ?? "ndjson";
   // Creates a file that does not exist.
   await using file = await open(path, "a+");
   const { size } = await file.stat();
-  if (size === 0) return NOTHING_KEPT;
+  if (size === 0) return null;
   const length = Math.min(size, TAIL_BYTES);
   const { buffer } = await file.read(Buffer.alloc(length), 0, length, size - length);
   const end = buffer.lastIndexOf("\n") + 1;
@@ -96,7 +94,7 @@ async function keptPart(path: string, params: AuditExportParams): Promise<KeptPa
       `The file cannot be resumed: its last complete line is not one of an export as ${format}. Pass the format of the file, or export without --resume, which replaces it.`,
     );
   }
-  if (isHeader || cursor === null) return NOTHING_KEPT;
+  if (isHeader || cursor === null) return null;
   const { buffer: head } = await file.read(Buffer.alloc(length), 0, length, 0);
   const first = readExportLine(exportedLine(head.toString("utf8").split("\n", 1)[0] ?? "", 1));
   // A mixture of two exports would be verified as one of the first filter. Only an export with a proof says what it has.
@@ -105,7 +103,7 @@ async function keptPart(path: string, params: AuditExportParams): Promise<KeptPa
       "The file cannot be resumed: its export has another period or filter. Pass those that it began with, or export without --resume, which replaces it.",
     );
   }
-  return { bytes: size - length + end, cursor };
+  return { bytes: size - length + end, ofBytes: size, cursor };
 }
 
 /** Whether an export with this header has these parameters. */

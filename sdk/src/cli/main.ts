@@ -48,8 +48,8 @@ function report(error: unknown, command: Command | undefined): number {
     return FAILED;
   }
   if (error instanceof OstiaryError) {
-    // Only a program can pass one.
-    writeError(error.message.replace(", or pass apiKey.", "."));
+    // Only a program can pass an option of the client.
+    writeError(error.message.replace(/, or pass \w+\.$/, "."));
     return MISUSED;
   }
   // commander has already printed its message.

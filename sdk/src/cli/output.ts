@@ -1,6 +1,7 @@
 import { Console } from "node:console";
 import { once } from "node:events";
-import { type FileHandle, open } from "node:fs/promises";
+import type { Stats } from "node:fs";
+import { type FileHandle, open, stat } from "node:fs/promises";
 import process from "node:process";
 import { Option } from "commander";
 import { OstiaryError } from "../core/errors.ts";
@@ -9,26 +10,44 @@ import type { Logger } from "../core/log.ts";
 const NANO_DIGITS = 9;
 const MAX_TIMEOUT_S = 86_400;
 
+/** The beginning of a file that is kept, and the length of the whole file when it was read. */
+export interface KeptBytes {
+  readonly bytes: number;
+  readonly ofBytes: number;
+}
+
+/** A file that is being written. */
+interface Target {
+  readonly handle: FileHandle;
+  /** The length that it must have. */
+  bytes: number;
+}
+
 /**
  * Writes texts to a file, or to standard output if that is `null`. A file is opened when the first text arrives, or when all have: until
  * then it stays as it is, for the texts of a command that fails at once.
  *
- * @param keptBytes the length of the beginning of the file that the texts follow. The rest of the file is removed.
+ * @param kept the beginning of the file that the texts follow. The rest of the file is removed. Default: nothing.
+ * @throws {Error} another program writes the file, too, as a job does that is started again while it still runs.
  */
 export async function writeAll(
   texts: AsyncIterable<string>,
   file: string | null,
-  keptBytes = 0,
+  kept: KeptBytes | null = null,
 ): Promise<void> {
-  let target: FileHandle | null = null;
+  let target: Target | null = null;
   try {
     for await (const text of texts) {
-      if (file !== null) target ??= await openAfter(file, keptBytes);
-      await write(target, text);
+      if (file !== null) {
+        target ??= await openAfter(file, kept);
+        await append(target, text);
+      } else if (!process.stdout.write(text)) await once(process.stdout, "drain");
     }
-    if (file !== null) target ??= await openAfter(file, keptBytes);
+    if (file === null) return;
+    target ??= await openAfter(file, kept);
+    checkLength(await target.handle.stat(), target.bytes);
   } finally {
-    await target?.close();
+    await target?.handle.close();
   }
 }
 
@@ -37,18 +56,28 @@ export function outputFile(given: string | undefined): string | null {
   return given === undefined || given === "-" ? null : given;
 }
 
-async function openAfter(file: string, keptBytes: number): Promise<FileHandle> {
+async function openAfter(file: string, kept: KeptBytes | null): Promise<Target> {
+  if (kept !== null) checkLength(await stat(file), kept.ofBytes);
   // Pipes and devices cannot be truncated.
-  if (keptBytes === 0) return open(file, "w");
-  const target = await open(file, "a");
-  await target.truncate(keptBytes);
-  return target;
+  const handle = await open(file, kept === null ? "w" : "a");
+  if (kept !== null) await handle.truncate(kept.bytes);
+  return { handle, bytes: kept?.bytes ?? 0 };
 }
 
 /** Resolves when more can be written without being kept in memory. */
-async function write(file: FileHandle | null, text: string): Promise<void> {
-  if (file !== null) await file.appendFile(text);
-  else if (!process.stdout.write(text)) await once(process.stdout, "drain");
+async function append(target: Target, text: string): Promise<void> {
+  const data = Buffer.from(text);
+  checkLength(await target.handle.stat(), target.bytes);
+  await target.handle.appendFile(data);
+  target.bytes += data.length;
+}
+
+/** @throws {Error} a file has another length than what was read or written of it. Pipes and devices have none. */
+function checkLength(found: Stats, bytes: number): void {
+  if (!found.isFile() || found.size === bytes) return;
+  throw new Error(
+    "Another program has written the file at the same time, so it may be incomplete. Export it again, with one command at a time.",
+  );
 }
 
 /**
