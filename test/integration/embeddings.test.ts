@@ -172,6 +172,7 @@ describe("an OpenAI path that the service does not have", () => {
     ["/v1/assistants/asst_1", "Keep the conversation"],
     ["/v1/sessions/s_1/events", "POST /v1/messages"],
     ["/v1/v1/models", "base URL"],
+    ["/api/v1/v1/models", "Set the client's base URL so that it ends in /v1 once"],
     ["/v1/chat/completions/chat/completions", "Set the client's base URL so that it ends in /v1"],
     ["/v1/chat/completions/v1/chat/completions", "Set the client's base URL so that it ends in /v1"],
     ["/v1/responses/responses", "Set the client's base URL so that it ends in /v1"],
@@ -191,5 +192,6 @@ describe("an OpenAI path that the service does not have", () => {
     const { error } = await response.json();
     expect(error.code).toBe("not_found");
     expect(error.message).toContain(hint);
+    expect(error.message.split("base URL").length).toBeLessThan(3);
   });
 });

@@ -137,8 +137,8 @@ export function notFoundHint(path: string, servedAt: (path: string) => string | 
   if (hint === null) {
     return new Failure("not_found", "No such path. See the API reference at /v1/openapi.json.");
   }
-  if (right === path || ADDED_BY_CLIENT.test(path) || PROBE.test(right))
-    return new Failure("not_found", hint);
+  const isEnough = right === path || hint.includes("base URL");
+  if (isEnough || ADDED_BY_CLIENT.test(path) || PROBE.test(right)) return new Failure("not_found", hint);
   return new Failure(
     "not_found",
     `${hint} Set the client's base URL to the address of the service followed by /v1.`,
