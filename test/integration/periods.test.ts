@@ -228,3 +228,16 @@ describe("dates without a time", () => {
     expect(resumed.slice(0, rest.length).map(({ id }) => id)).toEqual(rest.map(({ id }) => id));
   });
 });
+
+describe("times with an offset", () => {
+  it("are accepted, and a plus sign that a URL has as a space is named", async () => {
+    for (const path of ["/v1/audit", "/v1/audit/export"] as const)
+      expect(await countOf(path, `from=${today}T01:00:00%2B01:00`), path).toBe(REQUESTS);
+    for (const name of ["from", "to"]) {
+      const path = `/v1/audit?${name}=${today}T01:00:00+01:00`;
+      const { status, body } = await sendRest(service.baseUrl, "GET", path, { headers });
+      expect(status).toBe(400);
+      expect(body.error).toMatchObject({ param: name, message: expect.stringContaining("%2B") });
+    }
+  });
+});

@@ -5,8 +5,14 @@ import { DAY_MS } from "../../../sdk/src/contract/time-units.ts";
 const DATE = /^\d{4}-\d\d-\d\d$/;
 const END_MS = Date.UTC(9999);
 
+/** The end of a time whose plus sign stood in a URL as it is, where it means a space. */
+const LOST_PLUS = /:\d\d(?:\.\d+)? \d\d:\d\d$/;
+
 const moment = z.union([z.iso.date(), z.iso.datetime({ offset: true }), z.date()], {
-  error: "must be a date such as 2026-01-31, or an RFC 3339 time such as 2026-01-31T00:00:00Z",
+  error: ({ input }) =>
+    typeof input === "string" && LOST_PLUS.test(input)
+      ? "must have the plus sign of its offset, which is written %2B in a URL"
+      : "must be a date such as 2026-01-31, or an RFC 3339 time such as 2026-01-31T00:00:00Z",
 });
 
 /**
