@@ -114,7 +114,7 @@ describe("the timing of requests", () => {
     expect(fetch).toHaveBeenCalledTimes(4);
   });
 
-  it("reads a delay that a proxy has repeated, and none of a text that is no number of seconds", async () => {
+  it("reads a delay that a proxy has repeated, and none of a text that is no number of seconds, of zero or of a time that is past", async () => {
     vi.spyOn(Math, "random").mockReturnValue(0);
     for (const [text, ms] of [
       ["5, 5", 5_000],
@@ -123,6 +123,9 @@ describe("the timing of requests", () => {
       ["1e3", 500],
       ["5 apples", 500],
       ["Infinity", 500],
+      ["0", 500],
+      // A proxy may send a time, which is past for a client whose clock is ahead.
+      ["Wed, 21 Oct 2015 07:28:00 GMT", 500],
     ] as const) {
       const fetch = answersInTurn(failing(429, { "retry-after": text }), emptyList);
       const done = newClient({ fetch, maxRetries: 1 }).models.list();

@@ -32,7 +32,8 @@ export function waitBefore(outcome: Failed, attempt: number, call: Retried): num
   const retriable = status === 408 || status === 409 || status === 429 || status >= 500;
   if (status === 402 || advice === "false" || (!retriable && advice !== "true")) return null;
   const askedMs = retryAfterMsOf(headers);
-  if (askedMs === null) return backoffMs;
+  // Without a pause, all clients whose clocks are ahead would retry at once.
+  if (!askedMs) return backoffMs;
   return askedMs <= MAX_WAIT_MS ? askedMs : null;
 }
 
