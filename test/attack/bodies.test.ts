@@ -268,6 +268,7 @@ describe("a body that is refused", () => {
       (key) => chatHead(key, declared(1_000)).replace("application/json", "text/plain"),
     ],
     ["compressed", 415, (key) => chatHead(key, `${declared(1_000)}\r\ncontent-encoding: gzip`)],
+    ["compressed in its transfer", 415, (key) => chatHead(key, "transfer-encoding: gzip, chunked")],
     ["without a key", 401, () => chatHead("sk-none", declared(MAX_BODY_BYTES))],
   ];
 

@@ -54,6 +54,21 @@ describe("an answer that is compressed nevertheless", () => {
     expect(text).toContain("event: message_stop");
   });
 
+  it.each(CODINGS)(
+    "is read if only its transfer is in %s, in one header or two",
+    async (coding, compress) => {
+      for (const transfer of [`${coding}, chunked`, [coding.toUpperCase(), "chunked"]]) {
+        service.answers.native = ({ response }) => {
+          response.writeHead(200, { "content-type": "application/json", "transfer-encoding": transfer });
+          response.end(compress(JSON.stringify(NATIVE_MESSAGE)));
+        };
+        const answer = await ask("acme/native");
+        expect(answer.status).toBe(200);
+        expect((await answer.json()).content).toEqual(NATIVE_MESSAGE.content);
+      }
+    },
+  );
+
   it("tells the client what is wrong with the request", async () => {
     const error = { type: "error", error: { type: "invalid_request_error", message: "no such thing" } };
     service.answers.native = compressed("gzip", "application/json", gzipSync(JSON.stringify(error)), 400);

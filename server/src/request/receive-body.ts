@@ -145,6 +145,14 @@ function requireJsonType(exchange: Exchange): void {
   if (encoding !== undefined && encoding.toLowerCase() !== "identity") {
     throw new Failure("unsupported_media_type", "Send the body uncompressed, without `Content-Encoding`.");
   }
+  // The listener has decoded the chunks of such a transfer, and nothing else.
+  const [transfer = "chunked"] = exchange.header("transfer-encoding");
+  if (transfer.toLowerCase() !== "chunked") {
+    throw new Failure(
+      "unsupported_media_type",
+      "Send the body uncompressed, with no `Transfer-Encoding` but `chunked`.",
+    );
+  }
 }
 
 /** The maximum tokens of all answers. A member that is not a number is refused when the body is checked. */

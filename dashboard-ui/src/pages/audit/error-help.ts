@@ -27,7 +27,7 @@ export const ERROR_HELP: Readonly<Record<ErrorCode, string>> = {
     "The first answer was too large to store, or its key is gone. Use a new idempotency key.",
   request_too_large: "The body exceeds the maximum size or number of values. Send a smaller body.",
   unsupported_media_type:
-    "The `content-type` or `content-encoding` is not supported. Send uncompressed JSON.",
+    "The `content-type` or a coding of the body is not supported. Send uncompressed JSON.",
   expectation_failed: "The `Expect` header is not `100-continue`. Remove the header.",
   idempotency_key_reused: "The idempotency key was used with a different body. Use a new idempotency key.",
   rate_limit_exceeded:

@@ -7,7 +7,7 @@ import { type HeaderList, TransportError, type TransportResponse } from "../tran
 /** Without this header a server may choose any content coding (RFC 9110, section 12.5.3). */
 export const UNCOMPRESSED: HeaderList = ["accept-encoding", "identity"];
 
-/** The decoders by the names of content codings. An answer with any other coding is not decoded, and counts as malformed. */
+/** The decoders by the names of codings. An answer with any other coding, or with several, is not decoded, and counts as malformed. */
 const DECODERS: ReadonlyMap<string, () => Transform> = new Map([
   ["gzip", createGunzip],
   ["x-gzip", createGunzip],
@@ -22,16 +22,25 @@ const DECODERS: ReadonlyMap<string, () => Transform> = new Map([
 const FREE_BYTES = 1024 * 1024;
 const MAX_RATIO = 100;
 
-/** The answer without its content coding. Some servers and proxies compress although they are asked not to. */
+/** The coding by which HTTP/1.1 tells where a body ends. Its parser has decoded it. */
+const FRAMING = "chunked";
+
+/** The answer without its content coding or transfer coding. Some servers and proxies compress although they are asked not to. */
 export function decodedAnswer(answer: TransportResponse): TransportResponse {
-  const coding = answer.headers["content-encoding"];
-  if (coding === undefined) return answer;
-  const decoder = DECODERS.get(coding.trim().toLowerCase());
+  const decoder = decoderOf(answer);
   if (decoder === undefined) return answer;
   const { body } = answer;
   const decoded = decodedBody(body, decoder());
   const { memory } = body;
   return { ...answer, body: Object.assign(decoded, { memory, dropRest: () => body.dropRest?.() }) };
+}
+
+function decoderOf({ headers }: TransportResponse): (() => Transform) | undefined {
+  const { "content-encoding": content = "", "transfer-encoding": transfer = FRAMING } = headers;
+  if (content === "" && transfer === FRAMING) return undefined;
+  const codings = `${content},${transfer}`.split(",").map((coding) => coding.trim().toLowerCase());
+  const [coding = "", ...others] = codings.filter((one) => one !== "" && one !== FRAMING);
+  return others.length === 0 ? DECODERS.get(coding) : undefined;
 }
 
 /**

@@ -11,6 +11,8 @@ const READ_AHEAD_BYTES = 64 * 1024;
 const MAX_REST_BYTES = 64 * 1024;
 const MAX_REST_MS = 1_000;
 const LEFT = "the request was left";
+/** Headers whose values are one list, in however many lines they are (RFC 9110, section 5.3). Of any other the first value counts. */
+const LISTS = new Set(["content-encoding", "transfer-encoding"]);
 const NOTHING = () => {};
 
 /** The answer did not end within `totalMs`, even if it is still arriving. */
@@ -84,7 +86,7 @@ export class UndiciExchange
   ): void {
     // The raw headers are not used, and a stream would keep them in memory.
     controller.rawHeaders = null;
-    this.#begin(decodedAnswer({ status, headers: firstOfEach(headers), body: this }));
+    this.#begin(decodedAnswer({ status, headers: oneOfEach(headers), body: this }));
     // The callbacks are dropped, so that the body does not keep them in memory.
     this.#begin = NOTHING;
     this.#fail = NOTHING;
@@ -181,12 +183,16 @@ export class UndiciExchange
   }
 }
 
-function firstOfEach(headers: Record<string, string | string[] | undefined>): Record<string, string> {
-  const first: Record<string, string> = {};
+function oneOfEach(headers: Record<string, string | string[] | undefined>): Record<string, string> {
+  const ofEach: Record<string, string> = {};
   for (const name of Object.keys(headers)) {
     const value = headers[name];
-    const one = Array.isArray(value) ? value[0] : value;
-    if (one !== undefined) first[name] = one;
+    const one = Array.isArray(value) ? oneValueOf(name, value) : value;
+    if (one !== undefined) ofEach[name] = one;
   }
-  return first;
+  return ofEach;
+}
+
+function oneValueOf(name: string, values: readonly string[]): string | undefined {
+  return LISTS.has(name) ? values.join(",") : values[0];
 }
