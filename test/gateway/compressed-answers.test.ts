@@ -59,7 +59,7 @@ describe("an answer that is compressed nevertheless", () => {
     async (coding, compress) => {
       for (const transfer of [`${coding}, chunked`, [coding.toUpperCase(), "chunked"]]) {
         service.answers.native = ({ response }) => {
-          response.writeHead(200, { "content-type": "application/json", "transfer-encoding": transfer });
+          response.setHeader("content-type", "application/json").setHeader("transfer-encoding", transfer);
           response.end(compress(JSON.stringify(NATIVE_MESSAGE)));
         };
         const answer = await ask("acme/native");
