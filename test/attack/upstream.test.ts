@@ -97,6 +97,16 @@ describe("an upstream that repeats the operator's credential", () => {
     expect(await ask("openai")).toContain("Can't use Bearer [credential] here");
   });
 
+  it("reveals no part of it in a message or a field that is too long and cut within it", async () => {
+    for (const shown of [10, 25, 39]) {
+      const text = "x".repeat(1_000 - shown) + CREDENTIAL;
+      refuse(400, { message: text, param: text });
+      const told = await ask("openai");
+      expect(told).toContain("[credential]");
+      expect(told).not.toContain(CREDENTIAL.slice(0, 8));
+    }
+  });
+
   it("does not reveal it by refusing embeddings", async () => {
     refuse(400, { message: QUOTED });
     expect(holdsCredential(await ask("openai", {}, "embeddings"))).toBe(false);
