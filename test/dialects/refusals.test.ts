@@ -62,6 +62,16 @@ describe("a refusal", () => {
     await expect(ask("google")).rejects.toMatchObject({ status: 403, failure: { status: 502 } });
   });
 
+  it("keeps its status and its reason if it quotes a request that is very long, as servers of FastAPI do", async () => {
+    const wrong = { type: "missing", loc: ["body", "messages", 0, "role"], msg: "Field required" };
+    const input = [{ content: "\\é".repeat(100_000) }];
+    vendor.answers(422, { detail: [{ ...wrong, input }] });
+    const failure = { status: 400, message: "Field required", param: "messages.0.role" };
+    await expect(ask("openai")).rejects.toMatchObject({ status: 422, failure });
+    vendor.answersBy(() => new Response("busy ".repeat(100_000), { status: 429 }));
+    await expect(ask("openai")).rejects.toMatchObject({ status: 429, failure: { status: 503 } });
+  });
+
   it("does not repeat a name that is very long", async () => {
     const message = { role: "user", content: "hi", ["x".repeat(100_000)]: 1 };
     const refused: unknown = await ask("anthropic", { messages: [message] }).catch((thrown) => thrown);

@@ -12,11 +12,31 @@ const ENDS = ["", "0", ":0", '"":0'];
  */
 export function isCutOff(text: string, mayParse: (closed: string) => boolean = () => true): boolean {
   if (text.trim() === "") return false;
+  const cut = partsOf(text);
+  if (!mayParse(cut.kept + cut.closing) || isJson(text)) return false;
+  return completionOf(cut) !== null;
+}
+
+/** The JSON text with which a text begins that was cut off, with what is missing at its end; `null` if it does not begin with one. */
+export function completedJson(text: string): string | null {
+  return completionOf(partsOf(text));
+}
+
+/** What is kept of a text that was cut off, and the brackets that close it. */
+interface CutText {
+  readonly kept: string;
+  readonly closing: string;
+}
+
+function partsOf(text: string): CutText {
   const { closing, isInString } = openIn(text);
   const part = isInString ? PART_OF_ESCAPE.exec(text)?.groups?.part : PART_OF_LITERAL.exec(text)?.[0];
   const kept = text.slice(0, text.length - (part?.length ?? 0)) + (isInString ? '"' : "");
-  if (!mayParse(kept + closing) || isJson(text)) return false;
-  return ENDS.some((end) => isJson(kept + end + closing));
+  return { kept, closing };
+}
+
+function completionOf({ kept, closing }: CutText): string | null {
+  return ENDS.map((end) => kept + end + closing).find(isJson) ?? null;
 }
 
 /** What is open at the end of a text. */

@@ -91,15 +91,34 @@ export function reservePending(
 
 /** The text of a body; `null` if it is longer. @throws {NoAnswerMemory} when there is no memory for it. */
 export async function readText(body: ResponseBody, maxBytes: number): Promise<string | null> {
+  const { chunks, isWhole } = await readChunks(body, maxBytes);
+  return isWhole ? decoded(chunks) : null;
+}
+
+/** The text of a body, or its beginning if it is longer. @throws as {@link readText}. */
+export async function readBeginning(
+  body: ResponseBody,
+  maxBytes: number,
+): Promise<{ readonly text: string; readonly isWhole: boolean }> {
+  const { chunks, isWhole } = await readChunks(body, maxBytes);
+  return { text: decoded(chunks), isWhole };
+}
+
+async function readChunks(body: ResponseBody, maxBytes: number) {
   const chunks: Uint8Array[] = [];
-  let bytes = 0;
+  let left = maxBytes;
   for await (const chunk of body) {
-    bytes += chunk.length;
-    if (bytes > maxBytes) return null;
-    const free = body.memory?.reserveWhenFree(chunk.length) ?? null;
+    const kept = chunk.subarray(0, left);
+    const free = body.memory?.reserveWhenFree(kept.length) ?? null;
     if (free !== null) await free;
-    chunks.push(chunk);
+    chunks.push(kept);
+    if (chunk.length > left) return { chunks, isWhole: false };
+    left -= chunk.length;
   }
+  return { chunks, isWhole: true };
+}
+
+function decoded(chunks: readonly Uint8Array[]): string {
   const [first] = chunks;
   // Decoding in one call is several times as fast as in a stream.
   return decoder.decode(first !== undefined && chunks.length === 1 ? first : Buffer.concat(chunks));

@@ -1,7 +1,8 @@
-import { readText } from "./answer-body.ts";
+import { completedJson } from "../json/incomplete-json.ts";
+import { readBeginning } from "./answer-body.ts";
 import { bearerHeaders } from "./credential-headers.ts";
 import type { UpstreamCall, UpstreamRefused } from "./dialect.ts";
-import { malformedResponse, refusalOf, refusedStatus } from "./refusal.ts";
+import { refusalOf, refusedStatus } from "./refusal.ts";
 import type { HeaderList, Transport, TransportResponse } from "./transport.ts";
 
 const MAX_ERROR_BYTES = 64 * 1024;
@@ -65,8 +66,9 @@ function accepted(
 
 async function refusedWith(response: TransportResponse, refused: JsonPost["refused"]): Promise<never> {
   // A redirect or another 2xx can't be passed on either.
-  const text = await readText(response.body, MAX_ERROR_BYTES);
-  if (text === null) throw malformedResponse();
+  const beginning = await readBeginning(response.body, MAX_ERROR_BYTES);
+  // Some servers quote all of the request that they refuse, after the reason.
+  const text = beginning.isWhole ? beginning.text : (completedJson(beginning.text) ?? "");
   const status = refusedStatus(response.status, text);
   throw refused?.(status, text) ?? refusalOf(status, text, response.headers);
 }
