@@ -1,11 +1,14 @@
 import { readFile } from "node:fs/promises";
 import { inspect } from "node:util";
+import { gzipSync } from "node:zlib";
 import { describe, expect, it } from "vitest";
 import { catalogJsonSchema } from "../../server/src/catalog/catalog-file.ts";
 import { CatalogError, loadCatalog } from "../../server/src/catalog/load-catalog.ts";
 import { DIALECTS } from "../../server/src/upstream/dialects.ts";
+import { UndiciTransport } from "../../server/src/upstream/http/undici-transport.ts";
 import { discoverLocalModels } from "../../server/src/upstream/local-servers.ts";
 import { type Transport, TransportError } from "../../server/src/upstream/transport.ts";
+import { startModelServer } from "../fixtures/model-server.ts";
 
 const SECRET = "upstream-secret";
 
@@ -237,5 +240,17 @@ describe("model servers on this machine", () => {
       },
       { id: "server1/nomic-embed-text:latest", modalities: { output: ["embedding"] } },
     ]);
+  });
+
+  it("are none of a server whose answer is longer than it may be when it is decoded, and the service starts", async () => {
+    const bomb = gzipSync(Buffer.alloc(4 * 1024 * 1024, " "));
+    await using server = await startModelServer(({ response }) => {
+      response.setHeader("content-encoding", "gzip").end(bomb);
+    });
+    const http = new UndiciTransport();
+    const servers = [{ name: "server", port: Number(new URL(server.baseUrl).port) }];
+    const options = { servers, transport: http, timeoutMs: 10_000, exceptPort: 0, now: new Date(0) };
+    expect(await discoverLocalModels(options)).toEqual({ upstreams: [], models: [] });
+    await http.close();
   });
 });

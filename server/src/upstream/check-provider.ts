@@ -3,6 +3,7 @@ import type { Credential } from "../catalog/credential.ts";
 import { parseJsonObject } from "../json/json.ts";
 import { readText } from "./answer-body.ts";
 import { ANTHROPIC_VERSION, anthropicHeaders, bearerHeaders, googleHeaders } from "./credential-headers.ts";
+import { UpstreamRefused } from "./dialect.ts";
 import { type HeaderList, type Transport, TransportError } from "./transport.ts";
 
 /** The dialects of providers that list their models. */
@@ -56,6 +57,8 @@ export async function checkProvider(
     const problem = problemOfStatus(response.status);
     return problem === null ? modelsIn(text) : { models: [], problem };
   } catch (error) {
+    // An answer whose decoding would take too long.
+    if (error instanceof UpstreamRefused) return modelsIn(null);
     if (!(error instanceof TransportError)) throw error;
     return { models: [], problem: problemOfFault(error, address, timeoutMs) };
   }
