@@ -54,14 +54,20 @@ describe("a whole answer", () => {
       content: [{ type: "text", text: "Fine." }],
       stop_reason: "end_turn",
       stop_sequence: null,
+      stop_details: null,
+      container: null,
+      diagnostics: null,
       usage: {
         input_tokens: 30,
         cache_creation_input_tokens: 0,
         cache_read_input_tokens: 20,
         cache_creation: { ephemeral_5m_input_tokens: 0, ephemeral_1h_input_tokens: 0 },
         output_tokens: 9,
+        output_tokens_details: null,
         server_tool_use: null,
         service_tier: null,
+        inference_geo: null,
+        speed: null,
       },
     });
     expect(await service.lastEntry()).toMatchObject({
@@ -88,7 +94,11 @@ describe("a whole answer", () => {
   it("with a refusal stops with it", async () => {
     service.answers.chat = chatWhole({ content: null, refusal: "I can't." });
     const answer = await (await service.post(HI)).json();
-    expect(answer).toMatchObject({ stop_reason: "refusal", content: [{ type: "text", text: "I can't." }] });
+    expect(answer).toMatchObject({
+      stop_reason: "refusal",
+      stop_details: { type: "refusal", category: null, explanation: null },
+      content: [{ type: "text", text: "I can't." }],
+    });
   });
 
   it("calls tools, by ids that Anthropic accepts too", async () => {

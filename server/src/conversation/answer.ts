@@ -49,7 +49,17 @@ export type AnswerEvent =
       readonly stopSequence: string | null;
       /** `null`: the upstream has reported none. */
       readonly usage: Usage | null;
+      /** What the provider says about an answer that its filter has ended. Absent: nothing. */
+      readonly filtered?: Filtered;
     };
+
+/** Why a provider's filter has ended an answer. */
+export interface Filtered {
+  /** The provider's name for the kind of harm, such as `cyber`; `null`: it names none. */
+  readonly category: string | null;
+  /** Words for people; `null`: there are none. */
+  readonly explanation: string | null;
+}
 
 /** A page on the web, with the part of the text that refers to it: from one character to another. */
 export interface Citation {

@@ -2,6 +2,7 @@ import type {
   AnswerEvent,
   AnswerPiece,
   Citation,
+  Filtered,
   FinishReason,
   TokenLogprob,
 } from "../conversation/answer.ts";
@@ -138,9 +139,16 @@ export abstract class AnswerReader {
     this.found({ kind: "reasoning-end", signature, isNeededByCalls: true });
   }
 
-  protected finish(reason: FinishReason, stopSequence: string | null, usage: Usage | null): void {
+  /** `filtered`: what the provider says about a filtered answer; `null`: nothing. */
+  protected finish(
+    reason: FinishReason,
+    stopSequence: string | null,
+    usage: Usage | null,
+    filtered: Filtered | null = null,
+  ): void {
     if (this.#heldBack !== "" && !this.isAnswered) this.found({ kind: "text", text: this.#heldBack });
-    this.found({ kind: "finish", reason, stopSequence, usage });
+    const told = reason === "filter" && filtered !== null ? { filtered } : {};
+    this.found({ kind: "finish", reason, stopSequence, usage, ...told });
     this.#isOver = true;
   }
 }
@@ -212,6 +220,7 @@ function keptCharacters({ events }: AnswerPiece): number {
     else if (event.kind === "call") characters += event.id.length + event.name.length;
     else if (event.kind === "image") characters += event.data.length;
     else if (event.kind === "citation") characters += event.url.length + event.title.length;
+    else if (event.kind === "finish") characters += event.filtered?.explanation?.length ?? 0;
     if (event.kind === "text") characters += charactersOf(event.logprobs ?? []);
     const fields = "signature" in event ? event.signature?.fields : undefined;
     if (fields !== undefined) for (const value of Object.values(fields)) characters += value.length;

@@ -1,4 +1,4 @@
-import type { FinishReason } from "../../conversation/answer.ts";
+import type { Filtered, FinishReason } from "../../conversation/answer.ts";
 import type { Signature } from "../../conversation/conversation.ts";
 import { OVERLOADED_STATUS } from "../../errors/messages-error.ts";
 import { parseExact } from "../../json/exact-numbers.ts";
@@ -37,6 +37,7 @@ export class MessageReader extends AnswerReader {
   #calls = 0;
   #stopReason: string | null = null;
   #stopSequence: string | null = null;
+  #filtered: Filtered | null = null;
 
   override get usageSoFar(): Usage | null {
     return this.#usage.soFar;
@@ -87,8 +88,10 @@ export class MessageReader extends AnswerReader {
   }
 
   /** Notes why the answer has ended, and its usage. */
-  #note({ stop_reason: reason, stop_sequence: sequence }: JsonObject, usage: Json | undefined): void {
+  #note(told: JsonObject, usage: Json | undefined): void {
+    const { stop_reason: reason, stop_sequence: sequence, stop_details: details } = told;
     this.#usage.end(usage);
+    if (isJsonObject(details)) this.#filtered = filteredIn(details);
     if (typeof reason === "string") this.#stopReason = reason;
     if (typeof sequence === "string") this.#stopSequence = sequence;
   }
@@ -147,7 +150,8 @@ export class MessageReader extends AnswerReader {
   #finish(): void {
     if (this.#stopReason === null) throw incompleteAnswer("a reason");
     for (const index of [...this.#blocks.keys()]) this.#stop(index);
-    this.finish(finishOf(this.#stopReason, this.#calls > 0), this.#stopSequence, this.#usage.whole);
+    const reason = finishOf(this.#stopReason, this.#calls > 0);
+    this.finish(reason, this.#stopSequence, this.#usage.whole, this.#filtered);
   }
 
   #thought(value: Json | undefined): void {
@@ -185,6 +189,10 @@ function finishOf(reason: string, hasCalls: boolean): FinishReason {
   if (reason === "max_tokens" || reason === "model_context_window_exceeded") return "length";
   if (reason === "refusal") return "filter";
   return reason === "tool_use" && hasCalls ? "calls" : "stop";
+}
+
+function filteredIn({ category, explanation }: JsonObject): Filtered {
+  return { category: textOf(category) || null, explanation: textOf(explanation) || null };
 }
 
 function textOf(value: Json | undefined): string {

@@ -1,4 +1,4 @@
-import type { FinishReason, TokenLogprob } from "../../conversation/answer.ts";
+import type { Filtered, FinishReason, TokenLogprob } from "../../conversation/answer.ts";
 import type { Signature } from "../../conversation/conversation.ts";
 import { parseExact } from "../../json/exact-numbers.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../json/json.ts";
@@ -37,6 +37,8 @@ export class ContentReader extends AnswerReader {
   #reason: string | null = null;
   #token: string | null = null;
   #isBlocked = false;
+  /** Why the answer has ended, in words. */
+  #explanation: string | null = null;
   #metadata: Json | undefined;
   /** The probabilities of the tokens of a piece, until its first text was found. */
   #logprobs: readonly TokenLogprob[] | undefined;
@@ -63,7 +65,10 @@ export class ContentReader extends AnswerReader {
     // Each tells the tokens of all pieces so far.
     if (isJsonObject(usageMetadata)) this.#metadata = usageMetadata;
     if (isJsonObject(error)) throw refusedIn(error).reporting(this.usageSoFar);
-    this.#isBlocked ||= isJsonObject(promptFeedback) && isBlocking(promptFeedback.blockReason);
+    if (isJsonObject(promptFeedback) && isBlocking(promptFeedback.blockReason)) {
+      this.#isBlocked = true;
+      this.#explain(promptFeedback.blockReasonMessage);
+    }
     const candidate = candidateIn(candidates);
     if (candidate === null || this.#isBlocked) return;
     this.#logprobs = logprobsOf(candidate.logprobsResult);
@@ -71,7 +76,8 @@ export class ContentReader extends AnswerReader {
       this.#part(part);
       if (this.#hasWholeParts) this.endThought();
     }
-    const { finishReason, continuationToken } = candidate;
+    const { finishReason, finishMessage, continuationToken } = candidate;
+    this.#explain(finishMessage);
     if (typeof finishReason === "string") this.#reason = finishReason;
     const isContinued = finishReason === "CONTINUATION" && typeof continuationToken === "string";
     if (isContinued && this.#requests < MAX_REQUESTS) this.#token = continuationToken;
@@ -96,7 +102,14 @@ export class ContentReader extends AnswerReader {
     const reason = this.#isBlocked ? "filter" : finishOf(this.#reason, this.#calls > 0);
     if (reason === null) throw refusalOf(500, "").reporting(this.usageSoFar);
     this.endThought();
-    this.finish(reason, null, totalUsage([...this.#usages, readContentUsage(this.#metadata)]));
+    const usage = totalUsage([...this.#usages, readContentUsage(this.#metadata)]);
+    const explanation = this.#explanation;
+    const filtered: Filtered | null = explanation === null ? null : { category: null, explanation };
+    this.finish(reason, null, usage, filtered);
+  }
+
+  #explain(message: Json | undefined): void {
+    if (typeof message === "string" && message !== "") this.#explanation = message;
   }
 
   #part(part: Json): void {

@@ -122,7 +122,7 @@ export class ChatWriter implements AnswerWriter {
         return call.input === "" ? this.#callInput(event.call, "{}") : "";
       }
       case "finish":
-        return this.#writeFinish(event.reason, event.usage);
+        return this.#explain(event) + this.#writeFinish(event.reason, event.usage);
     }
   }
 
@@ -167,6 +167,12 @@ export class ChatWriter implements AnswerWriter {
     return thoughtList === null || thoughtList.all.length === 0
       ? {}
       : { [thoughtList.name]: thoughtList.all };
+  }
+
+  /** What the provider says about a filtered answer. OpenAI's models say such things as a refusal. */
+  #explain({ filtered }: Extract<AnswerEvent, { kind: "finish" }>): string {
+    const text = filtered?.explanation ?? null;
+    return text === null ? "" : this.write({ kind: "refusal", text });
   }
 
   #writeFinish(reason: FinishReason, usage: Usage | null): string {

@@ -28,6 +28,14 @@ export interface MessagesWriterOptions {
   readonly names: ToolNames;
 }
 
+/** Why an answer has ended. `container`: no answer of another provider has one. */
+type Stop = {
+  readonly stop_reason: Json;
+  readonly stop_sequence: Json;
+  readonly stop_details: JsonObject | null;
+  readonly container: null;
+};
+
 interface Call {
   readonly block: Block;
   readonly id: string;
@@ -50,10 +58,7 @@ export class MessagesWriter implements AnswerWriter {
   /** The signatures of hidden thoughts, which are carried if a call follows. */
   #neededByCalls: Signature[] = [];
   #hasRefused = false;
-  #stop: { readonly stop_reason: Json; readonly stop_sequence: Json } = {
-    stop_reason: null,
-    stop_sequence: null,
-  };
+  #stop: Stop = { stop_reason: null, stop_sequence: null, stop_details: null, container: null };
   #isDeltaWritten = false;
   /** Whether the answer was cut off, so that the input of its last call may be incomplete. */
   #isCut = false;
@@ -65,7 +70,8 @@ export class MessagesWriter implements AnswerWriter {
 
   begin(): string {
     const usage = usageOf(this.#options.estimate);
-    return eventOf("message_start", { message: { ...this.#head, content: [], ...this.#stop, usage } });
+    const message = { ...this.#head, content: [], ...this.#stop, diagnostics: null, usage };
+    return eventOf("message_start", { message });
   }
 
   write(event: AnswerEvent): string {
@@ -105,7 +111,8 @@ export class MessagesWriter implements AnswerWriter {
 
   whole(usage: Usage): string {
     const content = this.#blocks.content(this.#isCut);
-    return exactJson(JSON.stringify({ ...this.#head, content, ...this.#stop, usage: usageOf(usage) }));
+    const message = { ...this.#head, content, ...this.#stop, diagnostics: null, usage: usageOf(usage) };
+    return exactJson(JSON.stringify(message));
   }
 
   #said(kind: "text" | "thinking", text: string): string {
@@ -189,12 +196,14 @@ export class MessagesWriter implements AnswerWriter {
     return this.#options.signatures.seal({ signature, callId });
   }
 
-  #finish({ reason, stopSequence, usage }: Extract<AnswerEvent, { kind: "finish" }>): string {
+  #finish({ reason, stopSequence, usage, filtered }: Extract<AnswerEvent, { kind: "finish" }>): string {
     const stopReason = this.#hasRefused && reason === "stop" ? "refusal" : STOP_REASONS[reason];
+    const { category = null, explanation = null } = filtered ?? {};
+    const details = stopReason === "refusal" ? { type: "refusal", category, explanation } : null;
     this.#stop =
       stopSequence === null
-        ? { stop_reason: stopReason, stop_sequence: null }
-        : { stop_reason: "stop_sequence", stop_sequence: stopSequence };
+        ? { ...this.#stop, stop_reason: stopReason, stop_details: details }
+        : { ...this.#stop, stop_reason: "stop_sequence", stop_sequence: stopSequence };
     this.#isCut = reason !== "calls" && reason !== "stop";
     this.#current = null;
     const ended = this.#blocks.endAll();
@@ -224,8 +233,10 @@ function usageOf(usage: Usage): JsonObject {
     cache_read_input_tokens: cachedTokens,
     cache_creation: { ephemeral_5m_input_tokens: for5m, ephemeral_1h_input_tokens: for1h },
     output_tokens: completionTokens,
-    ...(reasoningTokens === undefined ? {} : { output_tokens_details: { thinking_tokens: reasoningTokens } }),
+    output_tokens_details: reasoningTokens === undefined ? null : { thinking_tokens: reasoningTokens },
     server_tool_use: null,
     service_tier: null,
+    inference_geo: null,
+    speed: null,
   };
 }

@@ -110,7 +110,10 @@ export class ResponsesWriter implements AnswerWriter {
       case "finish":
         this.#reason = event.reason;
         this.#completedAt = this.#ending === "completed" ? this.#parts.head.now() : null;
-        return this.#closeAll(this.#ending);
+        // What the provider says about a filtered answer. OpenAI's models say such things as a refusal.
+        return (
+          this.#writeMessage("refusal", event.filtered?.explanation ?? "") + this.#closeAll(this.#ending)
+        );
     }
   }
 
