@@ -7,7 +7,13 @@ import type { RequestHead } from "./exchange.ts";
  */
 const MESSAGES_PATH = /^(?:(?:\/+[^/]+){0,2}?\/+v1)?(?:\/+v1)?\/+(?:messages|complete)(?:\/|$)/i;
 /** The paths of operations that other APIs have, too. Only Anthropic's clients send the version of its API. */
-const SHARED_PATH = /^(?:\/+v1){0,2}\/+(?:models|files|skills|organizations)(?:\/|$)/i;
+const SHARED_PATH = new RegExp(
+  String.raw`^(?:/+v1){0,2}/+(?:${[
+    "models|files|skills|organizations|compliance|agents|sessions|environments|deployments|deployment_runs",
+    "dreams|memory_stores|tunnels|user_profiles|vaults",
+  ].join("|")})(?:/|$)`,
+  "i",
+);
 
 /** Whether a request is one of Anthropic's API: its key may be in `x-api-key`, and its errors have Anthropic's format. */
 export function isMessagesClient(exchange: RequestHead): boolean {

@@ -1,6 +1,8 @@
 import { Failure } from "../errors/failure.ts";
 
 const GOOGLE_HINT = "Google's API is not served. Use a client for OpenAI's or Anthropic's API.";
+const WHAT_IS_SERVED =
+  "This operation is not served. Use POST /v1/chat/completions, POST /v1/responses, POST /v1/messages, POST /v1/embeddings, GET /v1/models or GET /v1/audit.";
 /** A method of Google's API at the end of a path, whatever is in front of it: the model, a version, or a project of Vertex AI. */
 export const GOOGLE_METHOD =
   /:(?:generateContent|streamGenerateContent|countTokens|embedContent|batchEmbedContents|predict)$/;
@@ -61,8 +63,13 @@ const HINTS: readonly (readonly [RegExp, string])[] = [
     /^\/v1\/messages\//,
     "This operation is not served. Use POST /v1/messages or POST /v1/messages/count_tokens.",
   ],
+  // Anthropic and OpenAI both have these.
   [
-    /^\/v1\/(?:agents|sessions|environments|deployments|deployment_runs|memory_stores|vaults|user_profiles)(\/|$)/,
+    /^\/v1\/(?:agents|vaults)(\/|$)/,
+    "This operation is not served. Keep the conversation in your application and call POST /v1/messages or POST /v1/responses.",
+  ],
+  [
+    /^\/v1\/(?:sessions|environments|deployments|deployment_runs|dreams|memory_stores|tunnels|user_profiles)(\/|$)/,
     "This operation is not served. Keep the conversation in your application and call POST /v1/messages.",
   ],
   [
@@ -74,13 +81,14 @@ const HINTS: readonly (readonly [RegExp, string])[] = [
     "This operation is not served. Keep the conversation in your application and call POST /v1/responses or POST /v1/chat/completions.",
   ],
   [
-    /^\/v1\/(?:organization\/(?:usage|costs)|dashboard\/billing)(\/|$)/,
+    /^\/v1\/(?:organizations?|compliance|dashboard\/billing)(\/|$)/,
     "This operation is not served. Use GET /v1/usage, GET /v1/credits or GET /v1/audit.",
   ],
   [
     /^\/v1\/(?:audio|images|videos|moderations|files|uploads|batches|fine_tuning|realtime|evals|containers|skills|chatkit|webhooks)(\/|$)/,
-    "This operation is not served. Use POST /v1/chat/completions, POST /v1/responses, POST /v1/messages, POST /v1/embeddings, GET /v1/models or GET /v1/audit.",
+    WHAT_IS_SERVED,
   ],
+  [/^\/v1\/(?:live\/sessions|decisions|content_provenance_checks)(\/|$)/, WHAT_IS_SERVED],
   [
     /^\/v1\/v1\/(?:messages|complete)(\/|$)/,
     "The path has /v1 twice. Set the client's base URL without /v1 at its end: Anthropic's clients add it.",
