@@ -8,7 +8,7 @@ import type { RequestHead } from "./exchange.ts";
 const MESSAGES_PATH = /^(?:(?:\/+[^/]+){0,2}?\/+v1)?(?:\/+v1)?\/+(?:messages|complete)(?:\/|$)/i;
 /** The paths of operations that other APIs have, too. Only Anthropic's clients send the version of its API. */
 const SHARED_PATH = new RegExp(
-  String.raw`^(?:/+v1){0,2}/+(?:${[
+  `^(?:/+v1){0,2}/+(?:${[
     "models|files|skills|organizations|compliance|agents|sessions|environments|deployments|deployment_runs",
     "dreams|memory_stores|tunnels|user_profiles|vaults",
   ].join("|")})(?:/|$)`,
