@@ -95,12 +95,14 @@ describe("a message for Google", () => {
 
   it("turns thinking off where the client does, as far as the model can", async () => {
     vendor.answers(200, generated({ text: "Fine." }));
-    const asked = { ...HI, thinking: { type: "disabled" } };
-    for (const model of [MODEL, "gemini-2.5-flash", "gemini-2.5-pro"]) await messages(google, model, asked);
+    const ask = (model: string, type = "disabled") => messages(google, model, { ...HI, thinking: { type } });
+    for (const model of [MODEL, "gemini-2.5-flash", "gemini-2.5-pro"]) await ask(model);
+    await ask("gemini-2.5-flash", "between_tools");
     expect(vendor.sent.map(({ body }) => body.generationConfig.thinkingConfig)).toEqual([
       { thinkingLevel: "low" },
       { thinkingBudget: 0 },
       { thinkingBudget: 128 },
+      { thinkingBudget: 0 },
     ]);
   });
 
@@ -130,6 +132,7 @@ describe("a message for OpenAI", () => {
     [{ type: "enabled", budget_tokens: 10_000 }, "high"],
     [{ type: "adaptive" }, undefined],
     [{ type: "disabled" }, "none"],
+    [{ type: "between_tools" }, "none"],
     [undefined, undefined],
   ] as const;
 

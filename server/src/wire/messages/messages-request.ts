@@ -377,6 +377,9 @@ function formatOf(
   return { kind: "schema", name: null, description: null, schema: exactSchema, strict: null };
 }
 
+/** The types of thinking with which a model thinks as little as it can: clients send the second one for models that can't do without. */
+const LITTLE = new Set<Json>(["disabled", "between_tools"]);
+
 function reasoningOf(
   { thinking, output_config: config }: JsonObject,
   late: LateEffort | null,
@@ -384,13 +387,13 @@ function reasoningOf(
   const { type = null, budget_tokens: budget } = objectOf(thinking);
   const asked = late?.effort ?? objectOf(config).effort;
   const effort = EFFORTS.find((known) => known === asked) ?? null;
-  const isOff = type === null || type === "disabled";
+  const isLittle = LITTLE.has(type);
   if (type === null && effort === null) return null;
   return {
     // Models of other providers may think unless they are told not to.
-    effort: effort ?? (type === "disabled" ? "none" : null),
+    effort: effort ?? (isLittle ? "none" : null),
     budgetTokens: type === "enabled" ? numberOf(budget) : null,
-    summary: isOff ? null : "auto",
+    summary: type === null || isLittle ? null : "auto",
     isOptional: true,
   };
 }
