@@ -156,6 +156,29 @@ describe("@anthropic-ai/sdk", () => {
     await errorOf(client.messages.stream(ASKED).finalMessage());
   });
 
+  it("knows what Anthropic has refused by the code, and what to change by the members beside it", async () => {
+    const details = {
+      error_code: "image_dimensions_too_large",
+      max_side_length_pixels: 8_000,
+      paths: ["a.0"],
+    };
+    const refuse = (status: number, more: object) => {
+      const error = { type: "invalid_request_error", message: "An image is too large.", ...more };
+      service.answers.native = ({ response }) => {
+        response.statusCode = status;
+        response.setHeader("content-type", "application/json").end(JSON.stringify({ type: "error", error }));
+      };
+      return errorOf(client.messages.create(NATIVE));
+    };
+    const refused = await refuse(400, { details: { ...details, operator: { id: 1 } } });
+    expect(refused.errorCode).toBe(details.error_code);
+    expect(refused.error).toMatchObject({ error: { type: "invalid_request_error", details } });
+    expect(JSON.stringify(refused.error)).not.toContain("operator");
+    expect((await refuse(400, { details: null })).errorCode).toBeNull();
+    // That the provider is busy concerns the operator.
+    expect((await refuse(429, { details })).errorCode).toBeNull();
+  });
+
   it("counts tokens and lists models", async () => {
     const { model, messages } = ASKED;
     const few = await client.messages.countTokens({ model, messages });

@@ -1,4 +1,5 @@
 import { ERROR_CODES, type ErrorCode, type ErrorEnvelope } from "../../../sdk/src/contract/error-codes.ts";
+import type { JsonObject } from "../json/json.ts";
 import { withoutSecrets } from "../secrets/redact.ts";
 import type { ResponseHeaders } from "./response-headers.ts";
 
@@ -12,6 +13,8 @@ export interface FailureDetails {
   readonly retryAfterMs?: number;
   /** Further response headers. */
   readonly headers?: ResponseHeaders;
+  /** What Anthropic tells of an error besides its message, for clients of the Messages API. */
+  readonly messagesDetails?: JsonObject | null;
   /** The reason for operators' logs. Never sent to a client. */
   readonly cause?: unknown;
 }
@@ -27,6 +30,7 @@ export class Failure extends Error {
   readonly param: string | null;
   readonly retryAfterMs: number | null;
   readonly headers: ResponseHeaders;
+  readonly messagesDetails: JsonObject | null;
 
   constructor(code: ErrorCode, message: string, details: FailureDetails = {}) {
     // A flood consists of refusals, and a stack trace costs more than the refusal. The cause of a fault has its own stack.
@@ -38,6 +42,7 @@ export class Failure extends Error {
     this.param = details.param === undefined ? null : withoutSecrets(details.param);
     this.retryAfterMs = details.retryAfterMs ?? null;
     this.headers = details.headers ?? {};
+    this.messagesDetails = details.messagesDetails ?? null;
   }
 
   /** HTTP status of this failure. */

@@ -1,3 +1,4 @@
+import type { JsonObject } from "../json/json.ts";
 import type { ErrorCode, Failure } from "./failure.ts";
 
 /** The types of errors of Anthropic's Messages API. */
@@ -59,7 +60,7 @@ const MIN_ANSWER_TOKENS = 4_000;
  * conversation instead when it reads {@link THREAD_DETAILS}.
  */
 export const THREAD_FIELD = "thread";
-const THREAD_DETAILS = { error_code: "thread_unsupported_request" } as const;
+const THREAD_DETAILS: JsonObject = { error_code: "thread_unsupported_request" };
 
 /** An error as Anthropic's Messages API has it: in a body, with the request's id, and in a stream. */
 export interface MessagesError {
@@ -67,18 +68,19 @@ export interface MessagesError {
   readonly error: {
     readonly type: MessagesErrorType;
     readonly message: string;
-    readonly details?: typeof THREAD_DETAILS;
+    readonly details?: JsonObject;
   };
 }
 
 /** A failure in the format of the Messages API. */
-export function messagesErrorOf({ code, message, param }: Failure): MessagesError {
+export function messagesErrorOf({ code, message, param, messagesDetails }: Failure): MessagesError {
+  const details = param === THREAD_FIELD ? THREAD_DETAILS : messagesDetails;
   return {
     type: "error",
     error: {
       type: TYPES[code] ?? "invalid_request_error",
       message: messageFor(code, message),
-      ...(param === THREAD_FIELD ? { details: THREAD_DETAILS } : {}),
+      ...(details === null ? {} : { details }),
     },
   };
 }

@@ -1,7 +1,8 @@
 import { Failure } from "../errors/failure.ts";
 import { OVERLOADED_STATUS } from "../errors/messages-error.ts";
 import { exactJson } from "../json/exact-numbers.ts";
-import { isJsonObject, type Json } from "../json/json.ts";
+import { isJsonObject, type Json, type JsonObject } from "../json/json.ts";
+import { withoutSecrets } from "../secrets/redact.ts";
 import { UpstreamRefused } from "./dialect.ts";
 
 const DEFAULT_RETRY_AFTER_MS = 1_000;
@@ -11,6 +12,7 @@ const MAX_RETRY_AFTER_MS = 59_000;
 const RETRY_INFO = "type.googleapis.com/google.rpc.RetryInfo";
 const DURATION = /^(?<seconds>\d{1,12}(?:\.\d{1,9})?)s$/;
 const MESSAGE_LENGTH = 1_000;
+const DETAILS_LENGTH = 10_000;
 /** The codes of a prompt that is too long: OpenAI's and GitHub's. Clients shorten the conversation then. */
 const TOO_LONG_CODES = new Set([
   "context_length_exceeded",
@@ -68,10 +70,11 @@ export function refusalOf(
 
 function failureOf(status: number, body: string, headers: Readonly<Record<string, string>>): Failure {
   const error = readError(body);
+  const { messagesDetails } = error;
   if (isTooLong(status, error)) {
     const message =
       error.message ?? "The messages exceed the model's context. Shorten them, or choose another model.";
-    return new Failure("context_length_exceeded", message);
+    return new Failure("context_length_exceeded", message, { messagesDetails });
   }
   const cause = new Error(`the upstream answered ${status}`);
   switch (status) {
@@ -81,11 +84,12 @@ function failureOf(status: number, body: string, headers: Readonly<Record<string
       const message =
         error.message ??
         "The model's provider rejected the request as invalid. Check its parameters, or choose another model.";
-      return new Failure("invalid_request", message, error.param === null ? {} : { param: error.param });
+      const named = error.param === null ? {} : { param: error.param };
+      return new Failure("invalid_request", message, { messagesDetails, ...named });
     }
     case 413: {
       const message = error.message ?? "The request is larger than the model's provider accepts. Send less.";
-      return new Failure("request_too_large", message);
+      return new Failure("request_too_large", message, { messagesDetails });
     }
     case 429:
     case 503:
@@ -140,6 +144,8 @@ interface ReadError {
   readonly retryMs: number | null;
   /** Whether Google does not know the credential. */
   readonly isKeyUnknown: boolean;
+  /** Anthropic's details of the error; `null`: there are none. */
+  readonly messagesDetails: JsonObject | null;
   /** Whether OpenRouter has found a prompt that the model may not get. */
   readonly isFlagged: boolean;
 }
@@ -168,12 +174,27 @@ function readError(body: string): ReadError {
     param: textOf(param) ?? detail?.param ?? null,
     retryMs: retryMsIn(details),
     isKeyUnknown: Array.isArray(details) && details.some(isUnknownKey),
+    messagesDetails: messagesDetailsIn(details),
     isFlagged: isJsonObject(metadata) && typeof metadata.flagged_input === "string",
   };
 }
 
 function isUnknownKey(detail: Json): boolean {
   return isJsonObject(detail) && detail.reason === "API_KEY_INVALID";
+}
+
+/** Anthropic's code of an error, by which its libraries choose the class that they throw, with the plain members beside it. */
+function messagesDetailsIn(details: Json | undefined): JsonObject | null {
+  if (!isJsonObject(details) || typeof details.error_code !== "string") return null;
+  const told = Object.fromEntries(
+    Object.entries(details).filter(([, value]) =>
+      Array.isArray(value)
+        ? value.every((one: Json) => typeof one === "string")
+        : value === null || typeof value !== "object",
+    ),
+  );
+  const text = JSON.stringify(told);
+  return text.length > DETAILS_LENGTH || withoutSecrets(text) !== text ? null : told;
 }
 
 /** The first of the details that FastAPI tells. Their `loc` begins with the part of the request. */
