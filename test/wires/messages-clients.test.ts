@@ -221,6 +221,11 @@ describe("the models", () => {
       display_name: "acme/chat",
       created_at: expect.stringMatching(/^\d{4}-\d\d-\d\dT[\d:.]+Z$/),
       max_input_tokens: null,
+      lifecycle: "active",
+      deprecated_at: null,
+      retires_at: null,
+      capabilities: null,
+      line: null,
       max_tokens: null,
     });
     const named = data.map(({ id }: { id: string }) => id);

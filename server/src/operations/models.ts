@@ -44,6 +44,11 @@ const SCHEMAS: Readonly<Record<string, Schema>> = {
     created_at: { type: "string", format: "date-time" },
     max_input_tokens: { type: ["integer", "null"], description: "Tokens of the context" },
     max_tokens: { type: ["integer", "null"], description: "Maximum tokens of an answer" },
+    lifecycle: { const: "active" },
+    deprecated_at: { type: "null" },
+    retires_at: { type: "null" },
+    capabilities: { type: "null", description: "They are not known" },
+    line: { type: "null", description: "Only Anthropic's models have one" },
   }),
   MessagesModels: object({
     data: { type: "array", items: ref("MessagesModel") },
@@ -268,5 +273,11 @@ function messagesModelOf(model: CatalogModel, id: string) {
     created_at: new Date(model.created * 1_000).toISOString(),
     max_input_tokens: model.contextTokens,
     max_tokens: model.maxOutputTokens,
+    // Clients may offer active models only.
+    lifecycle: "active",
+    deprecated_at: null,
+    retires_at: null,
+    capabilities: null,
+    line: null,
   };
 }
