@@ -107,6 +107,19 @@ describe("an upstream that repeats the operator's credential", () => {
     }
   });
 
+  it("does not reveal it in the details of an error, also where the message is clean", async () => {
+    for (const message of [QUOTED, "Too large."]) {
+      for (const details of [{ hint: QUOTED }, { paths: [QUOTED] }, { [CREDENTIAL]: true }]) {
+        refuse(400, { message, details: { error_code: "image_too_large", ...details } });
+        for (const model of ["openai", "anthropic"]) {
+          expect(holdsCredential(await ask(model, { max_tokens: 9 }, "messages"))).toBe(false);
+        }
+      }
+    }
+    refuse(400, { message: QUOTED, details: { error_code: "image_too_large" } });
+    expect(await ask("anthropic", { max_tokens: 9 }, "messages")).toContain("image_too_large");
+  });
+
   it("does not reveal it by refusing embeddings", async () => {
     refuse(400, { message: QUOTED });
     expect(holdsCredential(await ask("openai", {}, "embeddings"))).toBe(false);

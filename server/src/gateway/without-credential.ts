@@ -1,6 +1,7 @@
 import type { Upstream } from "../catalog/catalog.ts";
 import type { Credential } from "../catalog/credential.ts";
 import { Failure } from "../errors/failure.ts";
+import type { JsonObject } from "../json/json.ts";
 import { UpstreamRefused } from "../upstream/dialect.ts";
 
 /**
@@ -21,12 +22,22 @@ export function errorWithoutCredential(thrown: unknown, { credential }: Upstream
 function failureWithout(failure: Failure, credential: Credential): Failure {
   const message = credential.cutFromError(failure.message);
   const param = failure.param === null ? null : credential.cutFromError(failure.param);
-  if (message === failure.message && param === failure.param) return failure;
+  const messagesDetails = detailsWithout(failure.messagesDetails, credential);
+  const isSame =
+    message === failure.message && param === failure.param && messagesDetails === failure.messagesDetails;
+  if (isSame) return failure;
   const { code, retryAfterMs, headers, cause } = failure;
   return new Failure(code, message, {
     ...(param === null ? {} : { param }),
     ...(retryAfterMs === null ? {} : { retryAfterMs }),
+    messagesDetails,
     headers,
     cause,
   });
+}
+
+/** The details of an error; `null` if they hold the credential. */
+function detailsWithout(details: JsonObject | null, credential: Credential): JsonObject | null {
+  const text = JSON.stringify(details);
+  return credential.cutFromError(text) === text ? details : null;
 }
