@@ -49,7 +49,11 @@ export function openConsoleSite(): ConsoleSite {
       routes: [{ upstream: name, model: "inner" }],
     });
     catalog = await writeCatalog({
-      upstreams: { well: upstream("well"), flaky: upstream("flaky"), locked: upstream("locked") },
+      upstreams: {
+        well: upstream("well"),
+        flaky: upstream("flaky"),
+        locked: { ...upstream("locked"), breaker: { failures: 5, openMs: 60_000 } },
+      },
       models: [model("well"), model("flaky"), model("locked")],
     });
     const env = { OSTIARY_CATALOG: catalog.file, UPSTREAM_KEY: CREDENTIAL };

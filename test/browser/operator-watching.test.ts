@@ -99,10 +99,25 @@ describe.skipIf(!hasBrowser)("an operator who watches the service", () => {
   it("sees which upstream is left alone, and why", async () => {
     const { page } = consoleSite.watched;
     const owner = await signUpWithKey(consoleSite.site.service.baseUrl);
-    await page.goto("/operator/upstreams");
-    await page.getByText("All upstreams are healthy.").waitFor();
     consoleSite.answers.flaky = 500;
     consoleSite.answers.locked = 401;
+    await page.goto("/operator/upstreams");
+    const healthy = page.getByText("All upstreams are healthy.");
+    await healthy.waitFor();
+    expect(await page.getByRole("alert").count()).toBe(0);
+    await ask(owner.key, "models/locked");
+    await page
+      .getByRole("alert")
+      .getByText(/locked rejected the service's credential/)
+      .waitFor();
+    await page
+      .getByRole("row", { name: /^locked/ })
+      .getByText("Unauthorized")
+      .waitFor();
+    expect(await healthy.count()).toBe(0);
+    await page.goto("/operator/status");
+    await page.getByRole("status").getByText("Credential rejected by locked.").waitFor();
+    await page.goto("/operator/upstreams");
     expect((await ask(owner.key, "models/flaky")).status).toBeGreaterThanOrEqual(500);
     // It finds out by itself.
     const flaky = page.getByRole("row", { name: /^flaky/ });
@@ -111,12 +126,6 @@ describe.skipIf(!hasBrowser)("an operator who watches the service", () => {
     await flaky.getByText("the upstream answered 500").waitFor();
     await page.getByRole("row", { name: /^well/ }).getByText("Healthy").waitFor();
     await page.getByRole("status").getByText("Down: flaky.").waitFor();
-    expect(await page.getByRole("alert").count()).toBe(0);
-    await ask(owner.key, "models/locked");
-    await page
-      .getByRole("alert")
-      .getByText(/locked rejected the service's credential/)
-      .waitFor();
   });
 
   it("sees an upstream's charts on one line, with and without a legend", async () => {

@@ -37,7 +37,7 @@ function node(given: Partial<NodeStatus> = {}): NodeStatus {
 
 describe("the status of a node", () => {
   it("has no problem while all parts work", () => {
-    const breakers = [{ upstream: "main", state: "closed" as const }];
+    const breakers = [{ upstream: "main", state: "closed" as const, isCredentialRefused: false }];
     expect(problemsOf(node({ breakers, certificateExpiresAt: new Date(NOW + 60 * DAY_MS) }), NOW)).toEqual(
       [],
     );
@@ -60,13 +60,23 @@ describe("the status of a node", () => {
 
   it("names the upstreams that are down and those that are recovering", () => {
     const breakers = [
-      { upstream: "main", state: "closed" as const },
-      { upstream: "other", state: "half-open" as const },
-      { upstream: "third", state: "open" as const },
+      { upstream: "main", state: "closed" as const, isCredentialRefused: false },
+      { upstream: "other", state: "half-open" as const, isCredentialRefused: false },
+      { upstream: "third", state: "open" as const, isCredentialRefused: false },
     ];
     expect(problemsOf(node({ breakers }), NOW)).toEqual([
       expect.stringMatching(/^Down: third\./),
       "Recovering: other. The next request tests it.",
+    ]);
+  });
+
+  it("names the upstreams that reject the service's credential", () => {
+    const breakers = [
+      { upstream: "main", state: "closed" as const, isCredentialRefused: true },
+      { upstream: "other", state: "closed" as const, isCredentialRefused: false },
+    ];
+    expect(problemsOf(node({ breakers }), NOW)).toEqual([
+      expect.stringMatching(/^Credential rejected by main\. Check /),
     ]);
   });
 

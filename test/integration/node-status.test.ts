@@ -24,7 +24,7 @@ describe("the status of a node", () => {
       unpublishedChanges: 0,
       clockSkewMs: expect.any(Number),
       certificateExpiresAt: null,
-      breakers: [{ upstream: "sandbox", state: "closed" }],
+      breakers: [{ upstream: "sandbox", state: "closed", isCredentialRefused: false }],
     });
     // No other node runs with which its settings could be compared.
     expect(await trpc.operator.nodes.settings.query()).toMatchObject({

@@ -2314,6 +2314,8 @@ export interface Procedures {
           readonly upstream: string;
           /** `closed`: healthy; `open`: no requests are sent; `half-open`: one request tests the upstream. */
           readonly state: "closed" | "half-open" | "open";
+          /** Whether it has rejected the service's credential since it last answered. */
+          readonly isCredentialRefused: boolean;
         }[];
       }
     >;

@@ -77,5 +77,7 @@ export interface NodeStatus {
     readonly upstream: string;
     /** `closed`: healthy; `open`: no requests are sent; `half-open`: one request tests the upstream. */
     readonly state: "closed" | "half-open" | "open";
+    /** Whether it has rejected the service's credential since it last answered. */
+    readonly isCredentialRefused: boolean;
   }[];
 }

@@ -80,7 +80,11 @@ function statusOfNode({ version, now }: Startup, parts: ProcedureDependencies): 
       unpublishedChanges: access.publisher.waiting,
       clockSkewMs: node.clocks.skewMs,
       certificateExpiresAt: certificateExpiresAt(),
-      breakers: gateway.health().map(({ name, breaker }) => ({ upstream: name, state: breaker })),
+      breakers: gateway.health().map(({ name, breaker, credentialRefusedAt }) => ({
+        upstream: name,
+        state: breaker,
+        isCredentialRefused: credentialRefusedAt !== null,
+      })),
     };
   };
 }

@@ -13,7 +13,7 @@ import panelStyles from "../../components/Panel.module.css";
 import consoleStyles from "./console.module.css";
 import { ProblemList } from "./ProblemList.tsx";
 import { complaintOf, problemsOf } from "./status/problems.ts";
-import { HEALTH } from "./upstreams/health.ts";
+import { healthOf } from "./upstreams/health.ts";
 
 /** The refresh interval of the visible page. */
 const LIVE_MS = 3_000;
@@ -83,11 +83,14 @@ function Records({ node: { recorder, journal } }: PartProps) {
 function Upstreams({ node: { breakers } }: PartProps) {
   return (
     <Part id="upstreams" title="Upstreams" more={<Link to="/operator/upstreams">Details</Link>}>
-      {breakers.map(({ upstream, state }) => (
-        <Fact key={upstream} name={upstream}>
-          <Badge tone={HEALTH[state].tone}>{HEALTH[state].label}</Badge>
-        </Fact>
-      ))}
+      {breakers.map(({ upstream, state, isCredentialRefused }) => {
+        const { tone, label } = healthOf({ breaker: state, isCredentialRefused });
+        return (
+          <Fact key={upstream} name={upstream}>
+            <Badge tone={tone}>{label}</Badge>
+          </Fact>
+        );
+      })}
     </Part>
   );
 }

@@ -2,6 +2,7 @@ import { useQuery } from "@tanstack/react-query";
 import { Link, useNavigate, useSearch } from "@tanstack/react-router";
 import { useMemo } from "react";
 import { api } from "../../api/client.ts";
+import type { UpstreamHealth } from "../../api/types.ts";
 import { formatExactTime } from "../../components/format.ts";
 import { Loaded } from "../../components/Loaded.tsx";
 import { Empty, Notice } from "../../components/Notice.tsx";
@@ -62,7 +63,7 @@ export function Upstreams() {
               </Empty>
             ) : (
               <>
-                <ProblemList problems={upstreamProblems(upstreams)} none="All upstreams are healthy." />
+                <Problems upstreams={upstreams} />
                 <UpstreamTable upstreams={upstreams} described={described} />
                 <div className={usageStyles.usageHead}>
                   <h2>Latency and errors</h2>
@@ -87,4 +88,12 @@ export function Upstreams() {
       </Loaded>
     </>
   );
+}
+
+/** What is wrong with upstreams beside rejected credentials, which have notices of their own. */
+function Problems({ upstreams }: { readonly upstreams: readonly UpstreamHealth[] }) {
+  const problems = upstreamProblems(upstreams);
+  if (problems.length === 0 && upstreams.some(({ credentialRefusedAt }) => credentialRefusedAt !== null))
+    return null;
+  return <ProblemList problems={problems} none="All upstreams are healthy." />;
 }

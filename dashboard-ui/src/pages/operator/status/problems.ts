@@ -55,7 +55,11 @@ export function problemsOf(node: NodeStatus, now: number): readonly string[] {
   const settings = (node.settingDifferences ?? [])
     .filter(({ isLasting }) => isLasting)
     .map(({ setting }) => `For more than 10 minutes, other nodes have had ${MUST_BE_SHARED[setting]}`);
-  const upstreams = node.breakers.map(({ upstream, state }) => ({ name: upstream, breaker: state }));
+  const upstreams = node.breakers.map(({ upstream, state, isCredentialRefused }) => ({
+    name: upstream,
+    breaker: state,
+    isCredentialRefused,
+  }));
   return [
     ...problems.filter(([isTrue]) => isTrue).map(([, text]) => text),
     ...settings,

@@ -5,7 +5,7 @@ import { formatCount, formatExactTime } from "../../../components/format.ts";
 import { Pair } from "../../../components/Pair.tsx";
 import textStyles from "../../../components/text.module.css";
 import { Dialect } from "../Dialect.tsx";
-import { HEALTH } from "./health.ts";
+import { healthOf } from "./health.ts";
 import { TestUpstream } from "./TestUpstream.tsx";
 import styles from "./UpstreamTable.module.css";
 
@@ -38,7 +38,7 @@ function columnsFor(described: UpstreamTableProps["described"]): readonly Column
         return <Pair first={name}>{upstream === undefined ? null : <Dialect upstream={upstream} />}</Pair>;
       },
     },
-    { label: "Health", cell: ({ breaker }) => <Health breaker={breaker} /> },
+    { label: "Health", cell: (upstream) => <Health upstream={upstream} /> },
     {
       label: "In flight",
       kind: "number",
@@ -63,8 +63,8 @@ function columnsFor(described: UpstreamTableProps["described"]): readonly Column
   ];
 }
 
-function Health({ breaker }: Pick<UpstreamHealth, "breaker">) {
-  const { tone, label, note } = HEALTH[breaker];
+function Health({ upstream: { breaker, credentialRefusedAt } }: { readonly upstream: UpstreamHealth }) {
+  const { tone, label, note } = healthOf({ breaker, isCredentialRefused: credentialRefusedAt !== null });
   return <Pair first={<Badge tone={tone}>{label}</Badge>}>{note}</Pair>;
 }
 
