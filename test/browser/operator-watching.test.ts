@@ -128,6 +128,26 @@ describe.skipIf(!hasBrowser)("an operator who watches the service", () => {
     await page.getByRole("status").getByText("Down: flaky.").waitFor();
   });
 
+  it("reads the address of an upstream in its parts on a tablet", async () => {
+    const { page } = consoleSite.watched;
+    const { width, height } = page.viewportSize() ?? { width: 1_280, height: 720 };
+    await page.setViewportSize({ width: 768, height });
+    await page.goto("/operator/upstreams");
+    const address = page.getByRole("row", { name: /^well/ }).locator("code");
+    await address.waitFor();
+    const brokenParts = await address.evaluate((code) =>
+      [...code.childNodes]
+        .filter((part) => {
+          const range = document.createRange();
+          range.selectNodeContents(part);
+          return new Set([...range.getClientRects()].map(({ y }) => Math.round(y))).size > 1;
+        })
+        .map((part) => part.textContent),
+    );
+    expect(brokenParts).toEqual([]);
+    await page.setViewportSize({ width, height });
+  });
+
   it("sees an upstream's charts on one line, with and without a legend", async () => {
     const { page } = consoleSite.watched;
     const owner = await signUpWithKey(consoleSite.site.service.baseUrl);

@@ -177,6 +177,23 @@ describe.skipIf(!hasBrowser).each(VISITORS)("every page of $name", ({ pages, who
   }, 240_000);
 });
 
+/** The texts of elements that are on several lines. A text ends where its author allows a break. */
+function brokenTextsIn(elements: Locator): Promise<string[]> {
+  return elements.evaluateAll((all) =>
+    all.flatMap((element) => {
+      const texts: string[] = [];
+      const walker = document.createTreeWalker(element, NodeFilter.SHOW_TEXT);
+      for (let node = walker.nextNode(); node !== null; node = walker.nextNode()) {
+        const range = document.createRange();
+        range.selectNodeContents(node);
+        const lines = new Set([...range.getClientRects()].map(({ y }) => Math.round(y)));
+        if (lines.size > 1) texts.push(node.textContent ?? "");
+      }
+      return texts;
+    }),
+  );
+}
+
 /** The colours of a canvas, as styles write them. */
 function coloursOf(canvas: SVGElement | HTMLElement): string[] {
   if (!(canvas instanceof HTMLCanvasElement)) return [];
@@ -232,6 +249,20 @@ describe.skipIf(!hasBrowser)("a page", () => {
     await page.goto("/operator");
     const account = page.getByRole("table", { name: "Accounts" }).getByRole("rowheader").first();
     expect(await linesOf(account.locator(".text_small"))).toBeLessThan(4);
+  });
+
+  it("breaks times and addresses of e-mail on a tablet only where a reader expects it", async () => {
+    const { page } = await site.page();
+    await page.setViewportSize({ width: 768, height: HEIGHT });
+    await signInBy(page, operator);
+    const times = page.locator("tbody time");
+    await page.goto("/operator/trail");
+    await times.first().waitFor();
+    expect(await brokenTextsIn(times)).toEqual([]);
+    await page.goto("/operator/security");
+    const address = page.getByRole("cell").getByText("operator@example.com", { exact: true }).first();
+    await address.waitFor();
+    expect(await brokenTextsIn(times.or(address))).toEqual([]);
   });
 
   it("is light or dark as the system is, or as its root says", async () => {

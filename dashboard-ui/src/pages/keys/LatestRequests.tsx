@@ -3,7 +3,7 @@ import { Link } from "@tanstack/react-router";
 import { api } from "../../api/client.ts";
 import type { AuditEntry } from "../../api/types.ts";
 import { type Column, DataTable } from "../../components/DataTable.tsx";
-import { formatExactTime } from "../../components/format.ts";
+import { ExactTime } from "../../components/ExactTime.tsx";
 import { Loaded } from "../../components/Loaded.tsx";
 import panelStyles from "../../components/Panel.module.css";
 import textStyles from "../../components/text.module.css";
@@ -16,7 +16,7 @@ const COLUMNS: readonly Column<AuditEntry>[] = [
   {
     label: "Time",
     kind: "time",
-    cell: ({ timestamp }) => <time dateTime={timestamp.toISOString()}>{formatExactTime(timestamp)}</time>,
+    cell: ({ timestamp }) => <ExactTime at={timestamp} />,
   },
   { label: "Source IP", cell: ({ sourceIp }) => <code>{sourceIp ?? "unknown"}</code> },
   {

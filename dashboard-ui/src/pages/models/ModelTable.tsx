@@ -10,6 +10,7 @@ import { formatCount, formatUsd } from "../../components/format.ts";
 import { LazyDialog } from "../../components/lazy.tsx";
 import { lazyCode } from "../../components/lazy-code.tsx";
 import { ProviderMark } from "../../components/ProviderMark.tsx";
+import { SlashedText } from "../../components/SlashedText.tsx";
 import { specialPrices } from "../../components/special-prices.tsx";
 import textStyles from "../../components/text.module.css";
 import styles from "./ModelTable.module.css";
@@ -162,6 +163,7 @@ function Action({ model, showExample }: ActionProps) {
 
 function ModelName({ model, isLink }: { readonly model: ListedModel; readonly isLink: boolean }) {
   const owner = ownerOf(model);
+  const id = <SlashedText>{model.id}</SlashedText>;
   const facts = model.sandbox ? ["sandbox"] : [];
   if (owner !== null && owner !== "sandbox") facts.unshift(`by ${owner}`);
   return (
@@ -170,10 +172,10 @@ function ModelName({ model, isLink }: { readonly model: ListedModel; readonly is
         <ProviderMark name={owner ?? model.id} />
         {isLink ? (
           <Link to="/models/$model" params={{ model: model.id }} search={{ range: "7d", by: "none" }}>
-            <code>{model.id}</code>
+            <code>{id}</code>
           </Link>
         ) : (
-          <code>{model.id}</code>
+          <code>{id}</code>
         )}
         <CopyButton short text={model.id} what={model.id} />
       </span>

@@ -1,4 +1,5 @@
 import type { CatalogUpstream } from "../../api/types.ts";
+import { SlashedText } from "../../components/SlashedText.tsx";
 
 /** The dialect and the address of an upstream. */
 export function Dialect({ upstream }: { readonly upstream: CatalogUpstream }) {
@@ -10,7 +11,9 @@ export function Dialect({ upstream }: { readonly upstream: CatalogUpstream }) {
       {baseUrl === "" ? null : (
         <>
           {" · "}
-          <code>{baseUrl}</code>
+          <code>
+            <SlashedText>{baseUrl}</SlashedText>
+          </code>
         </>
       )}
     </>

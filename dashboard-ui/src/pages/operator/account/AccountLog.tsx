@@ -5,7 +5,8 @@ import type { AuditEntry } from "../../../api/types.ts";
 import { AlignedUsd } from "../../../components/AlignedUsd.tsx";
 import buttonStyles from "../../../components/Button.module.css";
 import { type Column, DataTable } from "../../../components/DataTable.tsx";
-import { formatDuration, formatExactTime, longestFraction } from "../../../components/format.ts";
+import { ExactTime } from "../../../components/ExactTime.tsx";
+import { formatDuration, longestFraction } from "../../../components/format.ts";
 import { Paged } from "../../../components/Paged.tsx";
 import { Segmented } from "../../../components/Segmented.tsx";
 import textStyles from "../../../components/text.module.css";
@@ -23,7 +24,7 @@ const columnsFor = (fraction: number): readonly Column<AuditEntry>[] => [
   {
     label: "Time",
     kind: "time",
-    cell: ({ timestamp }) => <time dateTime={timestamp.toISOString()}>{formatExactTime(timestamp)}</time>,
+    cell: ({ timestamp }) => <ExactTime at={timestamp} />,
   },
   {
     label: "Model",

@@ -1,4 +1,5 @@
 import type { AccountDetails } from "../../../api/types.ts";
+import { Email } from "../../../components/Email.tsx";
 import listsStyles from "../../../components/lists.module.css";
 import panelStyles from "../../../components/Panel.module.css";
 import textStyles from "../../../components/text.module.css";
@@ -13,7 +14,9 @@ export function Users({ account: { users } }: { readonly account: AccountDetails
       <ul className={listsStyles.rows}>
         {users.map(({ id, email }) => (
           <li key={id}>
-            <span className={styles.userEmail}>{email}</span>
+            <span className={styles.userEmail}>
+              <Email address={email} />
+            </span>
           </li>
         ))}
       </ul>

@@ -6,6 +6,7 @@ import { type Column, DataTable, NoRows } from "../../../components/DataTable.ts
 import { formatCount, formatShare, formatUsd } from "../../../components/format.ts";
 import pagedStyles from "../../../components/Paged.module.css";
 import panelStyles from "../../../components/Panel.module.css";
+import { SlashedText } from "../../../components/SlashedText.tsx";
 import { specialPrices } from "../../../components/special-prices.tsx";
 import textStyles from "../../../components/text.module.css";
 import consoleStyles from "../console.module.css";
@@ -78,7 +79,9 @@ function ModelName({ model }: { readonly model: CatalogModel }) {
   const { id, ownedBy, modalities, aliases } = model;
   return (
     <span className={textStyles.pair}>
-      <code className={catalogStyles.modelName}>{id}</code>
+      <code className={catalogStyles.modelName}>
+        <SlashedText>{id}</SlashedText>
+      </code>
       <span className={textStyles.small}>
         {ownedBy === "unknown" ? "" : `by ${ownedBy} · `}
         {modalities.input.join(", ")} to {modalities.output.join(", ")}

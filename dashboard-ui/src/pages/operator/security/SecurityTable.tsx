@@ -2,6 +2,8 @@ import { Link } from "@tanstack/react-router";
 import type { ReactNode } from "react";
 import type { SecurityEvent } from "../../../api/types.ts";
 import { type Column, DataTable } from "../../../components/DataTable.tsx";
+import { Email } from "../../../components/Email.tsx";
+import { ExactTime } from "../../../components/ExactTime.tsx";
 import { formatCount, formatExactTime } from "../../../components/format.ts";
 import { Pair } from "../../../components/Pair.tsx";
 import textStyles from "../../../components/text.module.css";
@@ -56,10 +58,10 @@ export function SecurityTable({ events, busy }: SecurityTableProps) {
 function Times({ event: { firstAt, lastAt } }: { readonly event: SecurityEvent }) {
   const [first, last] = [formatExactTime(firstAt), formatExactTime(lastAt)];
   return (
-    <Pair first={<time dateTime={lastAt.toISOString()}>{last}</time>}>
+    <Pair first={<ExactTime at={lastAt} />}>
       {first === last ? null : (
         <>
-          first <time dateTime={firstAt.toISOString()}>{first}</time>
+          first <ExactTime at={firstAt} />
         </>
       )}
     </Pair>
@@ -88,8 +90,13 @@ function About({
       </span>
     );
   }
-  const name = userEmail ?? upstream;
-  if (name !== null) return <span className={account === null ? undefined : textStyles.small}>{name}</span>;
+  if (userEmail !== null || upstream !== null) {
+    return (
+      <span className={account === null ? undefined : textStyles.small}>
+        {userEmail === null ? upstream : <Email address={userEmail} />}
+      </span>
+    );
+  }
   return account === null ? <span className={textStyles.quiet}>unknown</span> : null;
 }
 

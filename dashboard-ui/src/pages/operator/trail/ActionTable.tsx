@@ -3,7 +3,7 @@ import type { OperatorAction } from "../../../api/types.ts";
 import { actionLabel } from "../../../components/action-labels.ts";
 import { type Column, DataTable } from "../../../components/DataTable.tsx";
 import { Email } from "../../../components/Email.tsx";
-import { formatExactTime } from "../../../components/format.ts";
+import { ExactTime } from "../../../components/ExactTime.tsx";
 import textStyles from "../../../components/text.module.css";
 import consoleStyles from "../console.module.css";
 import styles from "./ActionTable.module.css";
@@ -20,7 +20,7 @@ interface ActionTableProps {
 const TIME: Column<OperatorAction> = {
   label: "Time",
   kind: "time",
-  cell: ({ at }) => <time dateTime={at.toISOString()}>{formatExactTime(at)}</time>,
+  cell: ({ at }) => <ExactTime at={at} />,
 };
 const CHANGE: Column<OperatorAction> = {
   label: "Change",

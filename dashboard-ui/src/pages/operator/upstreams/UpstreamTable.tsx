@@ -1,7 +1,8 @@
 import type { CatalogUpstream, UpstreamHealth } from "../../../api/types.ts";
 import { Badge } from "../../../components/Badge.tsx";
 import { type Column, DataTable } from "../../../components/DataTable.tsx";
-import { formatCount, formatExactTime } from "../../../components/format.ts";
+import { ExactTime } from "../../../components/ExactTime.tsx";
+import { formatCount } from "../../../components/format.ts";
 import { Pair } from "../../../components/Pair.tsx";
 import textStyles from "../../../components/text.module.css";
 import { Dialect } from "../Dialect.tsx";
@@ -72,7 +73,7 @@ function LastFailure({ health: { lastFailure } }: { readonly health: UpstreamHea
   if (lastFailure === null) return <span className={textStyles.quiet}>none</span>;
   return (
     <Pair first={lastFailure.reason === "" ? "unknown" : lastFailure.reason}>
-      <time dateTime={lastFailure.at.toISOString()}>{formatExactTime(lastFailure.at)}</time>
+      <ExactTime at={lastFailure.at} />
     </Pair>
   );
 }
