@@ -251,6 +251,28 @@ describe.skipIf(!hasBrowser)("a page", () => {
     expect(await linesOf(account.locator(".text_small"))).toBeLessThan(4);
   });
 
+  it("fits a phone also where its address names something long that does not exist", async () => {
+    const { page } = await site.page();
+    await page.setViewportSize({ width: PHONE, height: HEIGHT });
+    const long = "x".repeat(120);
+    const beyond: Record<string, number> = {};
+    const measure = async (path: string) => {
+      await page.goto(path);
+      await page.getByText(long).locator("visible=true").first().waitFor();
+      beyond[path.replace(long, "long")] = await overflowOf(page);
+    };
+    await signInBy(page, owner);
+    await measure(`/playground?model=${long}`);
+    await measure(`/models/${long}`);
+    await signInBy(page, operator);
+    await measure(`/operator/security?accountId=${long}`);
+    expect(beyond).toEqual({
+      "/playground?model=long": 0,
+      "/models/long": 0,
+      "/operator/security?accountId=long": 0,
+    });
+  });
+
   it("breaks times and addresses of e-mail on a tablet only where a reader expects it", async () => {
     const { page } = await site.page();
     await page.setViewportSize({ width: 768, height: HEIGHT });

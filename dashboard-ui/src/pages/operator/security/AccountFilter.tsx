@@ -18,7 +18,7 @@ export function AccountFilter({ accountId, onClear }: AccountFilterProps) {
       <p>
         <span className={textStyles.quiet}>Account:</span>{" "}
         <Link to="/operator/accounts/$accountId" params={{ accountId }}>
-          {account.data?.name ?? accountId}
+          <bdi>{account.data?.name ?? accountId}</bdi>
         </Link>
       </p>
       <Button onClick={onClear}>Show all accounts</Button>
