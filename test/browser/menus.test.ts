@@ -28,6 +28,32 @@ describe.skipIf(!hasBrowser)("the account menu", () => {
   });
 });
 
+describe.skipIf(!hasBrowser)("a menu", () => {
+  it("has the focus at its first or last item when the keyboard opens it, and gives it back to its button", async () => {
+    const owner = await signUpWithKey(site.service.baseUrl);
+    const { page, complaints } = await site.open(owner, "/settings/keys");
+    const button = page.getByRole("button", { name: "Actions for test" });
+    await button.focus();
+    for (const [key, name] of [
+      ["Enter", "Rotate"],
+      ["Space", "Rotate"],
+      ["ArrowDown", "Rotate"],
+      ["ArrowUp", "Revoke"],
+    ] as const) {
+      await page.keyboard.press(key);
+      await page.locator('[role="menuitem"]:focus').filter({ hasText: name }).waitFor();
+      await page.keyboard.press("Escape");
+      await page.locator('button[aria-label="Actions for test"]:focus').waitFor();
+    }
+    await page.keyboard.press("Enter");
+    await page.locator('[role="menuitem"]:focus').filter({ hasText: "Rotate" }).waitFor();
+    await page.keyboard.press("ArrowDown");
+    await page.keyboard.press("Enter");
+    await page.getByRole("dialog").getByLabel("Type “test” to confirm").waitFor();
+    expect(complaints).toEqual([]);
+  });
+});
+
 describe.skipIf(!hasBrowser)("a printed page", () => {
   it("has dark text and no navigation, also in the dark theme", async () => {
     const owner = await signUpWithKey(site.service.baseUrl);

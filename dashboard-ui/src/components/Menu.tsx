@@ -1,4 +1,13 @@
-import { type ReactNode, type RefObject, useEffect, useId, useRef, useState } from "react";
+import {
+  type KeyboardEvent,
+  type MouseEvent,
+  type ReactNode,
+  type RefObject,
+  useEffect,
+  useId,
+  useRef,
+  useState,
+} from "react";
 import { Deferred, lazyCode } from "./lazy-code.tsx";
 
 export const menuPopup = lazyCode(async () => (await import("./MenuPopup.tsx")).MenuPopup);
@@ -20,13 +29,17 @@ export interface MenuChoice {
 /** A part of a menu: actions, or a choice of one value. Lines divide the parts. */
 export type MenuPart = readonly MenuAction[] | MenuChoice;
 
+/** What has the focus first in an open menu: an item where the keyboard opened it, or else the menu itself. */
+export type MenuStart = "menu" | "first" | "last";
+
 /** For the button that opens the menu. */
 export interface MenuTriggerProps {
   readonly ref: RefObject<HTMLButtonElement | null>;
   readonly id: string;
   readonly "aria-haspopup": "menu";
   readonly "aria-expanded": boolean;
-  readonly onClick: () => void;
+  readonly onClick: (event: MouseEvent) => void;
+  readonly onKeyDown: (event: KeyboardEvent) => void;
   readonly onFocus: () => void;
   readonly onPointerOver: () => void;
 }
@@ -42,7 +55,8 @@ interface MenuProps {
 
 /** A menu below or above its button. */
 export function Menu({ parts, side = "bottom", align = "end", head, trigger }: MenuProps) {
-  const [isOpen, setOpen] = useState(false);
+  const [start, setStart] = useState<MenuStart | null>(null);
+  const isOpen = start !== null;
   const button = useRef<HTMLButtonElement>(null);
   const [chosen, setChosen] = useState<{ readonly action: () => void } | null>(null);
   const id = useId();
@@ -60,14 +74,20 @@ export function Menu({ parts, side = "bottom", align = "end", head, trigger }: M
         id,
         "aria-haspopup": "menu",
         "aria-expanded": isOpen,
-        onClick: () => setOpen(!isOpen),
+        onClick: ({ detail }) => setStart(isOpen ? null : detail === 0 ? "first" : "menu"),
+        onKeyDown: (event) => {
+          if (event.key !== "ArrowDown" && event.key !== "ArrowUp") return;
+          event.preventDefault();
+          setStart(event.key === "ArrowDown" ? "first" : "last");
+        },
         onFocus: menuPopup.preload,
         onPointerOver: menuPopup.preload,
       })}
-      {isOpen ? (
+      {start !== null ? (
         <Deferred
           code={menuPopup}
           props={{
+            start,
             parts,
             side,
             align,
@@ -75,10 +95,10 @@ export function Menu({ parts, side = "bottom", align = "end", head, trigger }: M
             anchor: button,
             labelledBy: id,
             choose: (action) => {
-              setOpen(false);
+              setStart(null);
               setChosen({ action });
             },
-            onClose: () => setOpen(false),
+            onClose: () => setStart(null),
           }}
         />
       ) : null}

@@ -1,11 +1,12 @@
 import { Menu } from "@base-ui/react/menu";
-import type { ReactNode, RefObject } from "react";
+import { type FocusEvent, type ReactNode, type RefObject, useRef } from "react";
 import { Check } from "../icons/icons.ts";
 import { classes } from "./classes.ts";
 import styles from "./Menu.module.css";
-import type { MenuAction, MenuChoice, MenuPart } from "./Menu.tsx";
+import type { MenuAction, MenuChoice, MenuPart, MenuStart } from "./Menu.tsx";
 
 interface MenuPopupProps {
+  readonly start: MenuStart;
   readonly parts: readonly MenuPart[];
   readonly side: "top" | "bottom";
   readonly align: "start" | "end";
@@ -18,7 +19,15 @@ interface MenuPopupProps {
 }
 
 /** An open menu. */
-export function MenuPopup({ parts, side, align, head, anchor, labelledBy, choose, onClose }: MenuPopupProps) {
+export function MenuPopup(props: MenuPopupProps) {
+  const { start, parts, side, align, head, anchor, labelledBy, choose, onClose } = props;
+  const hasStarted = useRef(false);
+  const onFocus = ({ target, currentTarget }: FocusEvent<HTMLElement>) => {
+    if (hasStarted.current || target !== currentTarget) return;
+    hasStarted.current = true;
+    const items = [...currentTarget.querySelectorAll<HTMLElement>('[role^="menuitem"]')];
+    if (start !== "menu") items.at(start === "first" ? 0 : -1)?.focus();
+  };
   return (
     <Menu.Root open onOpenChange={(open) => (open ? undefined : onClose())}>
       {/* In a landmark, as all content of a page is, or else beside the dialog that it belongs to. */}
@@ -31,7 +40,12 @@ export function MenuPopup({ parts, side, align, head, anchor, labelledBy, choose
           collisionPadding={8}
           className={styles.positioner}
         >
-          <Menu.Popup className={styles.menu} finalFocus={anchor} aria-labelledby={labelledBy}>
+          <Menu.Popup
+            className={styles.menu}
+            finalFocus={anchor}
+            aria-labelledby={labelledBy}
+            onFocus={onFocus}
+          >
             {head}
             {parts.map((part, index) => (
               // The parts of a menu don't change their order.
