@@ -1,5 +1,6 @@
 import type { CatalogUpstream } from "../../api/types.ts";
 import { SlashedText } from "../../components/SlashedText.tsx";
+import consoleStyles from "./console.module.css";
 
 /** The dialect and the address of an upstream. */
 export function Dialect({ upstream }: { readonly upstream: CatalogUpstream }) {
@@ -11,7 +12,7 @@ export function Dialect({ upstream }: { readonly upstream: CatalogUpstream }) {
       {baseUrl === "" ? null : (
         <>
           {" · "}
-          <code>
+          <code className={consoleStyles.baseUrl}>
             <SlashedText>{baseUrl}</SlashedText>
           </code>
         </>

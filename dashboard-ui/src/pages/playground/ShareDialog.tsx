@@ -34,8 +34,8 @@ export function ShareDialog({ chat, onClose }: ShareDialogProps) {
   return (
     <Dialog title="Share as link" onDismiss={onClose}>
       <p className={textStyles.quiet}>
-        The link contains the messages and settings, and no API key. Who opens it needs an account here;
-        nothing is sent until they send it.
+        The link contains the messages and settings, and no API key. Readers need an account here; nothing is
+        sent until they send it.
       </p>
       {shared === "pending" ? <Loading what="the link" /> : null}
       {shared === "too long" ? (
