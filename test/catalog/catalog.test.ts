@@ -189,6 +189,7 @@ models: [{ id: x, aliases: [y], routes: [{ upstream: nowhere }] }, { id: y, rout
       "a.example",
       "https://me:pw@a.example/v1",
       "https://a.example/?x=1",
+      "https://a.example\\nb.example/v1",
     ]) {
       const [problem = ""] = await problems(
         `upstreams: { a: { dialect: openai, baseUrl: "${url}" } }\nmodels: [{ id: x, routes: [{ upstream: a }] }]`,

@@ -1,9 +1,10 @@
 import { execFile } from "node:child_process";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { promisify } from "node:util";
 import { describe, expect, it } from "vitest";
+import { readConfig } from "../../server/src/config/config.ts";
 import { writeCatalog } from "../fixtures/catalog.ts";
 import { ROOT } from "../fixtures/service.ts";
 
@@ -193,6 +194,27 @@ describe("ostiary-server check-config", () => {
       const settings = { DATABASE_URL: `postgres://me:secret@${hosts}/x` };
       await expect(checkConfig(settings)).rejects.toMatchObject({ code: 1, stderr });
     }
+  });
+
+  it.each([
+    ["HTTP_PROXY", "http://a.example\nb.example:3128"],
+    ["HTTPS_PROXY", "a.example\tb.example"],
+    ["DATABASE_URL", "postgres://me:secret@a.example\r\nb.example/x"],
+    ["REDIS_URL", "redis://me:secret@a.example\nb.example"],
+    ["OSTIARY_PUBLIC_URL", "https://a.example\nb.example"],
+    ["OTEL_EXPORTER_OTLP_ENDPOINT", "https://a.example\nb.example"],
+  ])("refuses a URL of several lines in %s, which would become one host", (name, value) => {
+    expect(() => readConfig({ [name]: value })).toThrow(`${name}: must be a URL on one line`);
+  });
+
+  it("refuses a file of several addresses where one is expected", async () => {
+    const file = join(await mkdtemp(join(tmpdir(), "ostiary-proxy-")), "proxy");
+    await writeFile(file, "http://a.example\nb.example:3128\n");
+    const refused = { code: 1, stderr: "HTTPS_PROXY: must be a URL on one line\n" };
+    await expect(checkConfig({ HTTPS_PROXY_FILE: file })).rejects.toMatchObject(refused);
+    await writeFile(file, "http://a.example:3128\r\n");
+    expect(readConfig({ HTTPS_PROXY_FILE: file }).upstreamProxies.https).toBe("http://a.example:3128");
+    await rm(dirname(file), { recursive: true });
   });
 
   it("does not repeat a secret in the place of its file or its variable", async () => {

@@ -47,7 +47,8 @@ const usd = z.union([z.string(), z.number()]).transform((value, context) => {
 });
 
 const baseUrl = z.string().transform((value, context) => {
-  const url = URL.canParse(value) ? new URL(value) : null;
+  // Line breaks would be dropped, which makes one host of two lines.
+  const url = URL.canParse(value) && !/[\t\r\n]/.test(value) ? new URL(value) : null;
   const isHttp = url !== null && /^https?:$/.test(url.protocol) && url.search === "" && url.hash === "";
   if (isHttp && url.username === "" && url.password === "") return value.replace(/\/+$/, "");
   const message = isHttp

@@ -10,8 +10,11 @@ import { readText } from "./secret-files.ts";
 
 // What is accepted as the value of a setting, and how it is read. Messages of problems never contain a secret.
 
+/** A URL's text. Line breaks and tabs in it would be dropped: the lines of a file with two addresses would become one host. */
+const urlText = z.string().regex(/^[^\t\r\n]*$/, { error: "must be a URL on one line", abort: true });
+
 export const url = (...protocols: string[]) =>
-  z.string().refine((value) => URL.canParse(value) && protocols.includes(new URL(value).protocol), {
+  urlText.refine((value) => URL.canParse(value) && protocols.includes(new URL(value).protocol), {
     message: `must be a URL that begins with ${protocols.map((protocol) => `${protocol}//`).join(" or ")}`,
   });
 
@@ -32,12 +35,12 @@ export const host = z
     "must be an address or a name, such as 127.0.0.1 or ::, without a scheme, brackets or a port",
   );
 
-export const databaseUrl = z.string().superRefine((value, context) => {
+export const databaseUrl = urlText.superRefine((value, context) => {
   const message = databaseUrlProblem(value);
   if (message !== null) context.addIssue({ code: "custom", message });
 });
 
-export const redisUrl = z.string().superRefine((value, context) => {
+export const redisUrl = urlText.superRefine((value, context) => {
   try {
     parseRedisUrl(value);
   } catch (error) {
@@ -52,7 +55,7 @@ const SCHEME = /^[a-z][a-z0-9+.-]*:\/\//i;
  * The URL of an HTTP proxy, as programs accept it: `http://` may be omitted. The message of a problem never contains the URL, which may have a
  * password.
  */
-export const proxy = z.string().transform((value, context): string => {
+export const proxy = urlText.transform((value, context): string => {
   const address = SCHEME.test(value) ? value : `http://${value}`;
   const { protocol = "", pathname, search = "", hash = "" } = URL.canParse(address) ? new URL(address) : {};
   if (/^https?:$/.test(protocol) && pathname === "/" && search + hash === "") return address;
