@@ -47,4 +47,15 @@ describe.skipIf(!hasOpenSsl)("a file of several certificates of which one is cut
     await written(1);
     expect(read).not.toThrow();
   });
+
+  it("is refused as DATABASE_CA_FILE if the URL turns TLS off", async () => {
+    const DATABASE_CA_FILE = await written(1);
+    const read = (mode: string) => () =>
+      readConfig({ DATABASE_URL: `postgres://db.example/x?${mode}`, DATABASE_CA_FILE });
+    for (const mode of ["sslmode=disable", "ssl=false"])
+      expect(read(mode)).toThrow(
+        "DATABASE_CA_FILE: must not be set together with a DATABASE_URL that turns TLS off",
+      );
+    expect(read("sslmode=require")).not.toThrow();
+  });
 });

@@ -188,6 +188,34 @@ describe("ostiary-server check-config", () => {
     expect((await checkConfig(of("read-write"))).stderr).toBe("");
   });
 
+  it.each([
+    [
+      "sslmode=bogus",
+      "must have a known value of sslmode: disable, allow, prefer, require, verify-ca, verify-full",
+    ],
+    ["sslrootcert=/ca.crt", "must not have the parameter sslrootcert: of libpq's"],
+    ["sslmode=require&channel_binding=require", "must not have the parameter channel_binding: of libpq's"],
+    ["schema=public", "must not have the parameter schema: of libpq's"],
+    ["statement_timeout=abc", "must have a time as statement_timeout"],
+    ["Statement_Timeout=99999999999", "must have a time as statement_timeout"],
+    ["lock_timeout=-1", "must have a time as lock_timeout"],
+    ["datestyle=German", "must not have this value of datestyle"],
+  ])("refuses %s in DATABASE_URL as the start does", (parameters, problem) => {
+    const DATABASE_URL = `postgres://me:secret@db.example/x?${parameters}`;
+    expect(() => readConfig({ DATABASE_URL })).toThrow(`DATABASE_URL: ${problem}`);
+  });
+
+  it.each([
+    "sslmode=verify-full&statement_timeout=1.5s",
+    "lock_timeout=100",
+    "search_path=a",
+    "sslrootcert=",
+    "client_encoding=UTF8",
+  ])("accepts %s in DATABASE_URL", (parameters) => {
+    const DATABASE_URL = `postgres://me:secret@db.example/x?${parameters}`;
+    expect(readConfig({ DATABASE_URL }).databaseUrl).toBe(DATABASE_URL);
+  });
+
   it("says that DATABASE_URL names one host", async () => {
     const stderr = expect.stringMatching(/^DATABASE_URL: must name one host[^\n]*primary[^\n]*\n$/);
     for (const hosts of ["a.example:5432,b.example:5432", "a.example,b.example"]) {

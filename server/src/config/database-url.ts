@@ -1,3 +1,4 @@
+import { databaseParameterProblem } from "./database-parameters.ts";
 import { ENCODE_PASSWORD, hasUnencodedPassword, portProblem } from "./url-encoding.ts";
 
 const SCHEMES = /^postgres(?:ql)?:\/\//i;
@@ -21,5 +22,5 @@ export function databaseUrlProblem(url: string): string | null {
   if (!USABLE_SERVERS.has(server)) {
     return "must not have this value of target_session_attrs: the service writes. Remove the parameter, or set it to read-write";
   }
-  return null;
+  return databaseParameterProblem(new URL(url).searchParams);
 }

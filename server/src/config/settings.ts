@@ -1,5 +1,6 @@
 import { resolve } from "node:path";
 import * as z from "zod";
+import { disablesTls } from "./database-parameters.ts";
 import { fileVariableOf } from "./secret-files.ts";
 import {
   certificates,
@@ -162,6 +163,14 @@ export const settings = variables
   .refine(
     ({ DATABASE_CA_FILE: ca, DATABASE_URL: url }) => typeof ca !== "string" || url !== null,
     problemOf("DATABASE_CA_FILE", "must be set together with DATABASE_URL"),
+  )
+  .refine(
+    ({ DATABASE_CA_FILE: ca, DATABASE_URL: url }) =>
+      typeof ca !== "string" || typeof url !== "string" || !disablesTls(url),
+    problemOf(
+      "DATABASE_CA_FILE",
+      "must not be set together with a DATABASE_URL that turns TLS off. Remove one",
+    ),
   )
   .refine(
     ({ REDIS_CA_FILE: ca, REDIS_URL: url }) => typeof ca !== "string" || url?.startsWith("rediss"),
