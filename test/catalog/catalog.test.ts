@@ -12,14 +12,14 @@ import { startModelServer } from "../fixtures/model-server.ts";
 
 const SECRET = "upstream-secret";
 
-function load(text: string, environment: Record<string, string> = { KEY: SECRET }) {
+function load(text: string, environment: Record<string, string> = { KEY: SECRET }, path = "catalog.yaml") {
   const files: Record<string, string> = {
-    "catalog.yaml": text,
+    [path]: text,
     "/run/secret": ` ${SECRET}\n`,
     "/run/empty": "\n",
   };
   return loadCatalog({
-    path: "catalog.yaml",
+    path,
     environment,
     readFile: async (path) =>
       files[path] ?? Promise.reject(Object.assign(new Error("absent"), { code: "ENOENT" })),
@@ -28,8 +28,8 @@ function load(text: string, environment: Record<string, string> = { KEY: SECRET 
   });
 }
 
-async function problems(text: string): Promise<readonly string[]> {
-  const error = await load(text).catch((thrown: unknown) => thrown);
+async function problems(text: string, path?: string): Promise<readonly string[]> {
+  const error = await load(text, undefined, path).catch((thrown: unknown) => thrown);
   expect(error).toBeInstanceOf(CatalogError);
   return error instanceof CatalogError ? error.problems : [];
 }
@@ -181,6 +181,26 @@ models: [{ id: x, aliases: [y], routes: [{ upstream: nowhere }] }, { id: y, rout
     expect(refused).toContain(`upstreams.a.credentialEnv: `);
     expect(refused).toContain(reason);
     expect(refused).not.toMatch(/xxx|upstream-secret/);
+  });
+
+  it.each([
+    ['{\n  "models": [\n    { "id": "x" }\n}', "4:1: expected , or ]"],
+    [
+      '{\n  "models": [],\n  "upstreams": {\n',
+      "4:1: the file ends too early: expected a name in double quotes",
+    ],
+    ['{ "models": [] "upstreams": {} }', "1:16: expected , or }"],
+    [
+      '{ "models": [{ "id": "x }] }',
+      "1:22: a string has no end on its line, or a \\ that JSON does not have",
+    ],
+    ['{ "models" [] }', "1:12: expected : after the name"],
+    ['{ "models": [1, 2,] "upstreams": 1 }', "1:19: JSON has no comma before ]"],
+    ['{ // models\n "models": [] }}', "1:3: JSON has no comments"],
+    ['{ "models": [] }\n}', "2:1: expected the end of the file"],
+  ])("explains a fault of JSON as one: %j", async (text, fault) => {
+    expect(await problems(text, "models.json")).toEqual([`models.json:${fault}`]);
+    if (text.startsWith('{ "')) expect(await problems(text)).toEqual([`catalog.yaml:${fault}`]);
   });
 
   it("refuses an invalid URL and a URL with a password", async () => {

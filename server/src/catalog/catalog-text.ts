@@ -1,4 +1,5 @@
 import type { Document, LineCounter, Node } from "yaml";
+import { jsonFault } from "../json/json-fault.ts";
 
 type Yaml = typeof import("./yaml.ts");
 
@@ -35,6 +36,11 @@ export const CATALOG_PARSER: CatalogParser = { parse: parseCatalogText, describe
 
 async function parseCatalogText(path: string, text: string): Promise<CatalogText> {
   const { yaml, document, lines } = await documentOf(text);
+  const fault = document.errors.length > 0 && isMeantAsJson(path, text) ? jsonFault(text) : null;
+  if (fault !== null) {
+    const { line, col } = lines.linePos(fault.offset);
+    return { content: null, faults: [`${path}:${line}:${col}: ${fault.reason}`] };
+  }
   const faults = document.errors.map(({ code, message, pos: [start] }) => {
     const { line, col } = lines.linePos(start);
     const reason = code === "MULTIPLE_DOCS" ? "the file has a second document, after a line ---" : message;
@@ -49,6 +55,11 @@ async function parseCatalogText(path: string, text: string): Promise<CatalogText
     const reason = error instanceof Error ? (error.message.split("\n", 1)[0] ?? "") : "is no YAML";
     return { content: null, faults: [`${path}: ${reason}`] };
   }
+}
+
+/** YAML in braces has no quotation marks around the names of fields, so it is not explained as JSON. */
+function isMeantAsJson(path: string, text: string): boolean {
+  return /\.json$/i.test(path) || /^\ufeff?\s*\{\s*(?:"|$)/.test(text);
 }
 
 async function describeProblems(
