@@ -1,5 +1,5 @@
 // Measures what a newcomer and an operator feel: how long from `start` to the first answered request, on an empty data
-// folder and on one with data, and how much memory the idle service takes with its embedded database.
+// folder and on one with data, and how much memory the idle service takes with its bundled database.
 import { spawn } from "node:child_process";
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";

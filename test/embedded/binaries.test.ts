@@ -4,7 +4,7 @@ import { EmbeddedPostgresError } from "@ostiary/embedded-postgres";
 import { describe, expect, it } from "vitest";
 import { findBinaries, packageFor } from "../../packages/embedded-postgres/src/binaries.ts";
 
-describe("the embedded PostgreSQL's programs", () => {
+describe("the bundled PostgreSQL's programs", () => {
   it("are found for the current platform", () => {
     expect(existsSync(join(findBinaries(), "bin/postgres"))).toBe(true);
   });
@@ -13,7 +13,7 @@ describe("the embedded PostgreSQL's programs", () => {
     const windows = { os: "win32", arch: "x64", exists: () => true };
     expect(() => packageFor(windows)).toThrow(EmbeddedPostgresError);
     expect(() => packageFor(windows)).toThrow(
-      "No embedded PostgreSQL for win32-x64; set DATABASE_URL to a PostgreSQL 15+ server.",
+      "No bundled PostgreSQL for win32-x64; set DATABASE_URL to a PostgreSQL 15+ server.",
     );
   });
 

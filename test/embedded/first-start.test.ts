@@ -4,7 +4,7 @@ import postgres from "postgres";
 import { describe, expect, it } from "vitest";
 import { Installation, isRoot, until } from "./installation.ts";
 
-describe("an embedded database", () => {
+describe("a bundled database", () => {
   it("keeps its data over a restart, at the same address", async () => {
     await using installation = await Installation.build();
     const service = await installation.start();
@@ -128,7 +128,7 @@ describe("an embedded database", () => {
     );
     const failure = await installation.start().catch((error: unknown) => String(error));
     expect(failure).toMatch(
-      /EmbeddedPostgresError: The embedded PostgreSQL did not start: .*more in .*postgres\.log/,
+      /EmbeddedPostgresError: The bundled PostgreSQL did not start: .*more in .*postgres\.log/,
     );
     expect(failure).not.toContain("\n");
   });

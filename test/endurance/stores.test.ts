@@ -28,7 +28,7 @@ async function killDatabase(dataDir: string): Promise<"killed" | "not there"> {
   }
 }
 
-describe.skipIf(isDistributed)("the embedded database, killed under load", () => {
+describe.skipIf(isDistributed)("the bundled database, killed under load", () => {
   it("comes back, and nothing is lost or charged twice", { timeout: 180_000 }, async () => {
     await using model = await startPricedModel();
     await using service = await startOperatedService({ env: model.env });

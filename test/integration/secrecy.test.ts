@@ -134,7 +134,7 @@ function sessionOf(cookie: string): string {
   return cookie.split("=")[1] ?? "";
 }
 
-/** All that the database holds, as text; `null` for the embedded one, whose files are in the data folder. */
+/** All that the database holds, as text; `null` for the bundled one, whose files are in the data folder. */
 async function databaseText(service: Service): Promise<string | null> {
   if (service.databaseUrl === undefined) return null;
   const sql = postgres(service.databaseUrl, { max: 1, onnotice: () => {} });
@@ -149,7 +149,7 @@ async function databaseText(service: Service): Promise<string | null> {
   return text;
 }
 
-/** An embedded database notices that its service is gone, and stops; it removes its pid file last. */
+/** A bundled database notices that its service is gone, and stops; it removes its pid file last. */
 async function databaseStopped({ databaseUrl, dataDir }: Service): Promise<void> {
   if (databaseUrl !== undefined) return;
   const pidFile = join(dataDir, "postgres/postmaster.pid");

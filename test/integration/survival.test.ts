@@ -21,13 +21,13 @@ function inheritance(service: Service) {
   };
 }
 
-it("an embedded database that ends is reported as an error, also where less is not logged", async () => {
+it("a bundled database that ends is reported as an error, also where less is not logged", async () => {
   await using service = await startService({
     env: { OSTIARY_LOG: "error", DATABASE_URL: undefined, REDIS_URL: undefined },
   });
   const pidFile = await readFile(join(service.dataDir, "postgres/postmaster.pid"), "utf8");
   process.kill(Number(pidFile.split("\n", 1)[0]), "SIGKILL");
-  await expect.poll(service.stderr).toContain("the embedded PostgreSQL ended unexpectedly");
+  await expect.poll(service.stderr).toContain("the bundled PostgreSQL ended unexpectedly");
   await expect.poll(async () => (await fetch(`${service.baseUrl}/readyz`)).status).toBe(200);
 });
 

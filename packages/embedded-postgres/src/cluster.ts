@@ -106,7 +106,7 @@ async function makeCluster(folders: Folders, runner: Runner, socketFolder: strin
     const line = /^.*(?:error|FATAL|PANIC|fatal):.*$/m.exec(outcome.output)?.[0] ?? outcome.output.trim();
     const reason = line.split("\n", 1)[0] ?? "";
     throw new EmbeddedPostgresError(
-      `The embedded database could not be made in ${folders.dataDir}: ${reason}${roomRemedy(reason)}`,
+      `The bundled database could not be made in ${folders.dataDir}: ${reason}${roomRemedy(reason)}`,
     );
   }
   await writeFile(newPasswordFile(folders), `${password}\n`, { mode: 0o600, flush: true });
@@ -142,7 +142,7 @@ async function readPassword(folders: Folders): Promise<string> {
     throw new Error("it is empty");
   } catch (cause) {
     const reason = cause instanceof Error ? cause.message : String(cause);
-    const message = `Can't read the embedded database's password (${reason}); restore ${folders.passwordFile} from a copy of the data folder.`;
+    const message = `Can't read the bundled database's password (${reason}); restore ${folders.passwordFile} from a copy of the data folder.`;
     throw new EmbeddedPostgresError(message, { cause });
   }
 }

@@ -51,7 +51,7 @@ export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): P
     const reason = cause instanceof Error ? cause.message.split("\n", 1)[0] : String(cause);
     const remedy = roomRemedy(reason ?? "") || "; make it writable, or set OSTIARY_DATA_DIR";
     throw new EmbeddedPostgresError(
-      `The embedded PostgreSQL can't use ${options.dataDir} (${reason})${remedy}.`,
+      `The bundled PostgreSQL can't use ${options.dataDir} (${reason})${remedy}.`,
       { cause },
     );
   }

@@ -31,7 +31,7 @@ export async function keepRunning(
       if (signal.aborted) return null;
       try {
         const postmaster = await launch(signal);
-        log("the embedded PostgreSQL runs again", "info");
+        log("the bundled PostgreSQL runs again", "info");
         return postmaster;
       } catch (error) {
         if (signal.aborted) return null;
@@ -46,7 +46,7 @@ export async function keepRunning(
       const startedAt = performance.now();
       const end: string | null = await Promise.race([stopped, running.exited]);
       if (end === null) return running.stop();
-      log(`the embedded PostgreSQL ended unexpectedly (${end}): starting it again`, "error");
+      log(`the bundled PostgreSQL ended unexpectedly (${end}): starting it again`, "error");
       if (performance.now() - startedAt > STEADY_MS) waitMs = FIRST_WAIT_MS;
       running = await startAgain(waitMs);
       waitMs = Math.min(waitMs * 2, MAX_WAIT_MS);

@@ -39,7 +39,7 @@ export async function clearLeftovers(remains: Remains): Promise<void> {
     const running = await processesMarked(marker);
     const postmaster = Number.parseInt(await readFile(pidFile, "utf8").catch(() => ""), 10);
     if (running.includes(postmaster)) {
-      log("an embedded PostgreSQL of an earlier run is still there: stopping it", "info");
+      log("a bundled PostgreSQL of an earlier run is still there: stopping it", "info");
       signal([postmaster], "SIGINT", cluster);
       // Suspended processes would not follow it.
       signal(running, "SIGCONT", cluster);

@@ -56,7 +56,7 @@ export function startOrphanGuard(command: Command, marker: string, log: EventLog
     if (child !== which || isStopped) return;
     child = null;
     log(
-      `the process that ends the embedded PostgreSQL if the service is killed has ended (${reason}): starting it again`,
+      `the process that ends the bundled PostgreSQL if the service is killed has ended (${reason}): starting it again`,
       "error",
     );
     restart = setTimeout(start, restartMs);

@@ -61,7 +61,7 @@ export class Postmaster {
     await postmaster.stop();
     const reason = inTime ? await log.lastError(offset) : "it did not become ready in ten minutes";
     throw new EmbeddedPostgresError(
-      `The embedded PostgreSQL did not start: ${reason} (more in ${log.path})${roomRemedy(reason)}`,
+      `The bundled PostgreSQL did not start: ${reason} (more in ${log.path})${roomRemedy(reason)}`,
     );
   }
 
@@ -93,7 +93,7 @@ export class Postmaster {
       });
     } catch (cause) {
       const reason = cause instanceof Error ? cause.message : String(cause);
-      throw new EmbeddedPostgresError(`The embedded PostgreSQL could not be started: ${reason}`, { cause });
+      throw new EmbeddedPostgresError(`The bundled PostgreSQL could not be started: ${reason}`, { cause });
     } finally {
       await output.close();
     }

@@ -61,7 +61,7 @@ export async function findRunner(folders: Folders, native: string): Promise<Runn
     problem ||= outcome.output.trim().split("\n", 1)[0] ?? "";
   }
   throw new EmbeddedPostgresError(
-    `The embedded PostgreSQL can't be run here (${problem || "no user fits"}); ${adviceFor(process.getuid?.() ?? 0)}.`,
+    `The bundled PostgreSQL can't be run here (${problem || "no user fits"}); ${adviceFor(process.getuid?.() ?? 0)}.`,
   );
 }
 

@@ -130,7 +130,7 @@ async function report(
 }
 
 /**
- * Opens the configured database for as long as `use` takes. The embedded one needs the data folder, which a running service has locked.
+ * Opens the configured database for as long as `use` takes. The bundled one needs the data folder, which a running service has locked.
  *
  * @throws {StartupFailure} if the database can't be used.
  */

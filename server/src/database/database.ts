@@ -40,7 +40,7 @@ export interface Database extends Statements {
   end(options?: { readonly timeout?: number }): Promise<void>;
 }
 
-/** Where the database is: a URL, or the socket folder and credentials of the embedded one. */
+/** Where the database is: a URL, or the socket folder and credentials of the bundled one. */
 export type DatabaseAddress =
   | {
       readonly url: string;

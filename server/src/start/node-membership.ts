@@ -53,7 +53,7 @@ export interface MembershipParts {
 
 /**
  * Registers the node in the configured database. Nodes must receive each other's changes: either all share one Redis, or
- * there is one node. (The embedded database has one node because its folder is locked.)
+ * there is one node. (The bundled database has one node because its folder is locked.)
  *
  * @throws {StartupFailure} if there are nodes that would not receive this one's changes.
  */

@@ -41,7 +41,7 @@ const ATTEMPTS_TIMEOUT_MS = 300;
 const REPEATED_ERROR_MS = 60_000;
 
 /**
- * Opens the configured database, or the embedded one. `label` names it for people.
+ * Opens the configured database, or the bundled one. `label` names it for people.
  *
  * @throws {StartupFailure} if it can't be used.
  */
@@ -58,7 +58,7 @@ export async function openConfiguredDatabase(
     const { close, ...database } = openPools(embedded.connection);
     return {
       ...database,
-      label: `embedded PostgreSQL in ${config.dataDir}`,
+      label: `bundled PostgreSQL in ${config.dataDir}`,
       close: async () => {
         await close();
         await embedded.stop();
