@@ -92,6 +92,7 @@ describe("a chat completion that asks a model to think in the words of OpenRoute
     { reasoning: { effort: "none" } },
     { reasoning: { max_tokens: 0 } },
     { thinking: { type: "disabled" } },
+    { thinking: { type: "between_tools" } },
     { thinking: { type: "disabled", budget_tokens: 0 } },
     { thinking: { type: "enabled", budget_tokens: 0 } },
   ])("has it think as little as it can with %j", async (fields) => {

@@ -1,6 +1,7 @@
 import { cannot, type Effort, type Reasoning } from "../../conversation/conversation.ts";
 import type { SignatureSealer } from "../../conversation/sealed-signature.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../json/json.ts";
+import { LITTLE_THINKING } from "../little-thinking.ts";
 import { textOf } from "../members.ts";
 import { effortOf } from "../openai-fields.ts";
 import { ThoughtList } from "./thought-list.ts";
@@ -126,8 +127,9 @@ function thinkingWish(value: Json): Wish {
     budget_tokens: budget,
     display,
   } = membersOf(value, field, ["type", "budget_tokens", "display"]);
-  if (type !== "enabled" && type !== "adaptive" && type !== "disabled") {
-    throw cannot(`${field}.type`, "must be enabled, adaptive or disabled");
+  const isLittle = LITTLE_THINKING.has(type);
+  if (type !== "enabled" && type !== "adaptive" && !isLittle) {
+    throw cannot(`${field}.type`, "must be enabled, adaptive, disabled or between_tools");
   }
   if (display !== undefined && display !== null && display !== "summarized" && display !== "omitted") {
     throw cannot(`${field}.display`, "must be summarized or omitted");
@@ -138,7 +140,7 @@ function thinkingWish(value: Json): Wish {
   return {
     field,
     effort: null,
-    ...budgetOf(tokens, type !== "disabled"),
+    ...budgetOf(tokens, !isLittle),
     enabledAt: `${field}.type`,
     usualEffort: null,
     summary: null,

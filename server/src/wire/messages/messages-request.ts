@@ -21,6 +21,7 @@ import type { Sealer } from "../../secrets/sealer.ts";
 import type { TokenEstimator, Usage } from "../../tokens/token-estimate.ts";
 import { cacheOf } from "../cache-control.ts";
 import { exactValuesIn } from "../exact-values.ts";
+import { LITTLE_THINKING } from "../little-thinking.ts";
 import {
   arrayOf,
   booleanOf,
@@ -377,9 +378,6 @@ function formatOf(
   return { kind: "schema", name: null, description: null, schema: exactSchema, strict: null };
 }
 
-/** The types of thinking with which a model thinks as little as it can: clients send the second one for models that can't do without. */
-const LITTLE = new Set<Json>(["disabled", "between_tools"]);
-
 function reasoningOf(
   { thinking, output_config: config }: JsonObject,
   late: LateEffort | null,
@@ -387,7 +385,7 @@ function reasoningOf(
   const { type = null, budget_tokens: budget } = objectOf(thinking);
   const asked = late?.effort ?? objectOf(config).effort;
   const effort = EFFORTS.find((known) => known === asked) ?? null;
-  const isLittle = LITTLE.has(type);
+  const isLittle = LITTLE_THINKING.has(type);
   if (type === null && effort === null) return null;
   return {
     // Models of other providers may think unless they are told not to.
