@@ -39,10 +39,15 @@ export class BoundedParser {
    * @returns whether all texts so far are within the limits.
    */
   count(text: string): boolean {
+    return this.measure(text) !== "too-much";
+  }
+
+  /** As {@link count}. `broken`: the text is certainly not JSON. Those who refuse nothing at the first such text need not parse it, as it counts nothing. */
+  measure(text: string): "counted" | "broken" | "too-much" {
     // The scanner takes an object, and a text may be an array. The object costs one container and one name.
     const scanned = scanObject(`{"":${text}}`, this.#left);
-    if (scanned.kind === "other") return true;
-    if (scanned.kind !== "object") return false;
+    if (scanned.kind === "other") return "broken";
+    if (scanned.kind !== "object") return "too-much";
     const { values, containers, names, strings, numerals } = scanned.size;
     this.#left = {
       ...this.#left,
@@ -52,7 +57,7 @@ export class BoundedParser {
       strings: this.#left.strings - strings,
       numerals: this.#left.numerals - numerals,
     };
-    return true;
+    return "counted";
   }
 
   /**
