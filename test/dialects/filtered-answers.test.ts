@@ -42,6 +42,9 @@ const refused = (content: object[], stop_details: object | null) => ({
 const events = (list: object[]) => list.map((event) => `data: ${JSON.stringify(event)}\n\n`).join("");
 const candidate = (more: object) => ({ candidates: [{ ...more }], usageMetadata });
 
+/** Reasons of Google's for an answer without anything. */
+const WITHOUT_ANSWER = ["OTHER", "NO_IMAGE", "IMAGE_OTHER", "FINISH_REASON_UNSPECIFIED", "SOMETHING_NEW"];
+
 const WHOLE = [
   ["Anthropic", anthropic, refused([], details)],
   ["Google", google, candidate({ finishReason: "SAFETY", finishMessage: WHY })],
@@ -50,6 +53,10 @@ const WHOLE = [
     google,
     { promptFeedback: { blockReason: "OTHER", blockReasonMessage: WHY }, usageMetadata },
   ],
+  ...WITHOUT_ANSWER.map(
+    (finishReason) =>
+      [`Google, ${finishReason}`, google, candidate({ finishReason, finishMessage: WHY })] as const,
+  ),
 ] as const;
 
 describe("what a provider says about a filtered answer", () => {
@@ -68,6 +75,29 @@ describe("what a provider says about a filtered answer", () => {
       });
     },
   );
+
+  it("is told if Google says why a text ends", async () => {
+    const content = { parts: [{ text: "Well" }] };
+    vendor.answers(200, candidate({ content, finishReason: "OTHER", finishMessage: WHY }));
+    const [choice] = (await whole(chat(google.upstream, google.model, HI))).choices;
+    expect(choice).toMatchObject({
+      message: { content: "Well", refusal: WHY },
+      finish_reason: "content_filter",
+    });
+  });
+
+  it.each([
+    [{ finishReason: "NO_IMAGE" }, { text: "Well" }, "stop"],
+    [
+      { finishReason: "OTHER", finishMessage: WHY },
+      { functionCall: { name: "weather", args: {} } },
+      "tool_calls",
+    ],
+  ])("is nothing where the answer can be used: %j after %j", async (end, part, finish) => {
+    vendor.answers(200, candidate({ content: { parts: [part] }, ...end }));
+    const [choice] = (await whole(chat(google.upstream, google.model, HI))).choices;
+    expect(choice).toMatchObject({ message: { refusal: null }, finish_reason: finish });
+  });
 
   it("comes at the end of a stream", async () => {
     vendor.streams(events([MESSAGE_START, ...block, ...ended(details)]));

@@ -33,6 +33,8 @@ export class ContentReader extends AnswerReader {
   /** Whether each thought is a part of its own; a stream has pieces of thoughts. */
   #hasWholeParts = false;
   #calls = 0;
+  /** Whether the answer has a text or an image. */
+  #hasContent = false;
   #requests = 1;
   #reason: string | null = null;
   #token: string | null = null;
@@ -99,13 +101,19 @@ export class ContentReader extends AnswerReader {
   /** Usage may come after the reason for the end. */
   end(): void {
     if (!this.#isBlocked && this.#reason === null) throw incompleteAnswer("a reason");
-    const reason = this.#isBlocked ? "filter" : finishOf(this.#reason, this.#calls > 0);
+    const reason = this.#isBlocked ? "filter" : this.#finishReason();
     if (reason === null) throw refusalOf(500, "").reporting(this.usageSoFar);
     this.endThought();
     const usage = totalUsage([...this.#usages, readContentUsage(this.#metadata)]);
     const explanation = this.#explanation;
     const filtered: Filtered | null = explanation === null ? null : { category: null, explanation };
     this.finish(reason, null, usage, filtered);
+  }
+
+  /** `null`: the model has produced what is no answer. */
+  #finishReason(): FinishReason | null {
+    const isUsable = this.#hasContent && this.#explanation === null;
+    return finishOf(this.#reason, { hasCalls: this.#calls > 0, isUsable });
   }
 
   #explain(message: Json | undefined): void {
@@ -130,6 +138,7 @@ export class ContentReader extends AnswerReader {
       if (signature !== null) this.endThought(signature);
     } else if (text !== "") {
       this.endThought();
+      this.#hasContent = true;
       // They are of all parts of the piece together.
       this.foundText(text, this.#logprobs);
       this.#logprobs = undefined;
@@ -139,6 +148,7 @@ export class ContentReader extends AnswerReader {
   #image({ mimeType, data }: JsonObject, signature: Signature | null): void {
     const isImage = typeof mimeType === "string" && IMAGE_TYPE.test(mimeType);
     if (!isImage || typeof data !== "string" || data === "") return;
+    this.#hasContent = true;
     this.found({ kind: "image", mediaType: mimeType, data, signature });
   }
 
@@ -153,6 +163,7 @@ export class ContentReader extends AnswerReader {
     const text = callInputText(args) || "{}";
     if (name === this.answerTool) {
       this.isAnswered = true;
+      this.#hasContent = true;
       this.found({ kind: "text", text });
       return;
     }
@@ -204,8 +215,16 @@ function isBlocking(reason: Json | undefined): boolean {
   return typeof reason === "string" && reason !== "" && !/^BLOCK(?:ED)?_REASON_UNSPECIFIED$/.test(reason);
 }
 
-/** `null`: the model has produced what is no answer. */
-function finishOf(reason: string | null, hasCalls: boolean): FinishReason | null {
+/**
+ * `null`: the model has produced what is no answer.
+ *
+ * @param isUsable Whether it has a text or an image, about which Google says nothing. Without that, an answer that ends for a reason such as `NO_IMAGE` is
+ *   none: it ends as a filtered one, which can have Google's words.
+ */
+function finishOf(
+  reason: string | null,
+  { hasCalls, isUsable }: { readonly hasCalls: boolean; readonly isUsable: boolean },
+): FinishReason | null {
   switch (reason) {
     case "MAX_TOKENS":
     case "CONTINUATION":
@@ -229,7 +248,10 @@ function finishOf(reason: string | null, hasCalls: boolean): FinishReason | null
     case "MISSING_THOUGHT_SIGNATURE":
     case "MALFORMED_RESPONSE":
       return null;
-    default:
+    case "STOP":
       return hasCalls ? "calls" : "stop";
+    default:
+      if (hasCalls) return "calls";
+      return isUsable ? "stop" : "filter";
   }
 }
