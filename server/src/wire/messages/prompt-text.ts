@@ -32,6 +32,8 @@ function addBlock(block: JsonObject, text: TextTally): void {
   if (type === "tool_use" || type === "server_tool_use") {
     addStrings(text, name);
     text.add(JSON.stringify(block.input ?? {}));
+  } else if (type === "browser_state") {
+    text.add(JSON.stringify({ tabs: block.tabs, state_changes: block.state_changes }));
   } else if (type === "document") {
     const { type: kind, data, content: inner } = objectOf(source);
     addStrings(text, title, block.context, kind === "text" ? data : undefined);

@@ -59,6 +59,7 @@ const BLOCK_MEMBERS: ReadonlyMap<Json | undefined, ReadonlySet<string>> = new Ma
     document: ["source", "title", "context", "citations"],
     search_result: ["source", "title", "content", "citations"],
     tool_reference: ["tool_name"],
+    browser_state: ["tabs", "state_changes"],
     tool_addition: ["tool"],
     tool_removal: ["tool"],
     tool_use: ["id", "name", "input", "caller"],
@@ -86,7 +87,7 @@ export function blocksOf(
   });
 }
 
-/** A block of text, an image, a document or a search result. */
+/** A block of text, an image, a document, or what else a tool may have found. */
 export function mediaParts(block: JsonObject, at: string, reading: BlockReading): MediaPart[] {
   const cache = cacheOf(block);
   switch (block.type) {
@@ -105,6 +106,10 @@ export function mediaParts(block: JsonObject, at: string, reading: BlockReading)
       if (typeof block.tool_name !== "string") throw cannot(`${at}.tool_name`, "must be the name of a tool");
       return [{ kind: "text", text: `Found tool: ${reading.names.shortened(block.tool_name)}`, cache, at }];
     }
+    case "browser_state":
+      return [
+        { kind: "text", text: `Browser state: ${browserStateJson(reading.exact(block, at))}`, cache, at },
+      ];
     default:
       throw cannot(at, "is of a type that this model's provider does not support; remove it");
   }
@@ -159,6 +164,11 @@ function searchResultText({ title, source, content }: JsonObject, at: string, re
   const text = blocks.map(({ block, at: blockAt }) => textPart(block, blockAt).text);
   const from = typeof source === "string" ? `Source: ${source}\n` : "";
   return linesOf(title, from + text.join("\n"));
+}
+
+/** What Anthropic's browser tools tell of the tabs after a call, and of what has changed. */
+function browserStateJson({ tabs, state_changes: changes }: JsonObject): string {
+  return exactJson(JSON.stringify({ tabs, state_changes: changes ?? undefined }));
 }
 
 /** The texts that are not empty, each on lines of its own. */
