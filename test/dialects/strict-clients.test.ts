@@ -59,6 +59,8 @@ describe("a response that the service writes itself", () => {
     ],
   };
   const REQUIRED = {
+    // OpenAI's libraries require it, too: `null` says that the request has no special access.
+    access_programs: null,
     completed_at: null,
     error: null,
     frequency_penalty: 0,

@@ -313,6 +313,8 @@ function repeatedFields(request: JsonBody): JsonObject {
   const body = request.value;
   const text = objectOf(request.exact("text"));
   return {
+    // OpenAI's libraries require it. A translated request has no special access.
+    access_programs: null,
     background: false,
     // The specification of Open Responses has them. Requests of OpenAI's API do not.
     frequency_penalty: 0,
