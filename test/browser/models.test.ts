@@ -186,6 +186,27 @@ describe.skipIf(!hasBrowser)("the catalog's page", () => {
     expect(await violationsOf(page)).toEqual([]);
   });
 
+  it("fits a tablet with prices of many digits", async () => {
+    const { page } = await modelsPage({ viewport: { width: 768, height: 800 } });
+    await page.route(/models\.list/, async (route) => {
+      const response = await route.fetch();
+      const body = (await response.text())
+        .replaceAll('"12500000"', '"1234567891000"')
+        .replaceAll('"3000000"', '"1000"')
+        .replaceAll('"500000000"', '"1234567891000"')
+        .replaceAll('"contextTokens":8192', '"contextTokens":1000000');
+      await route.fulfill({ response, body });
+    });
+    await page.goto("/models?search=petite");
+    const row = page.getByRole("row", { name: /^acme\/small/ });
+    await row.getByText("$1,234.567891").first().waitFor();
+    expect(await row.textContent()).toContain("$0.000001");
+    const beyond = await page
+      .locator(".DataTable_tableFrame")
+      .evaluate(({ scrollWidth, clientWidth }) => scrollWidth - clientWidth);
+    expect(beyond).toBe(0);
+  });
+
   it("is a list of cards on a phone, without sideways scrolling", async () => {
     const { page } = await modelsPage({ viewport: { width: 375, height: 800 } });
     expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(375);
