@@ -7,6 +7,7 @@ import { goToKeys } from "../fixtures/site.ts";
 import { signUp, signUpWithKey, visit } from "../fixtures/user.ts";
 import { searchIn } from "./audit-page.ts";
 import {
+  answerInStream,
   composerOf,
   endStream,
   figureOf,
@@ -46,6 +47,51 @@ describe.skipIf(!hasBrowser)("the playground", () => {
       const send = await page.getByRole("button", { name: "Send", exact: true }).boundingBox();
       expect(bottom).toBeLessThan(send?.y ?? 0);
     }
+  });
+
+  it("has Stop in the row of its other buttons on a phone, so that Send stays in its place", async () => {
+    const viewport = { width: 360, height: 800 };
+    const { page } = await playground.openPlayground("acme/image", { viewport });
+    const isInRow = async (name: string) => {
+      const [row, button] = await Promise.all([
+        page.locator(".Composer_left").boundingBox(),
+        page.getByRole("button", { name, exact: true }).boundingBox(),
+      ]);
+      return row !== null && button !== null && button.y < row.y + row.height;
+    };
+    await composerOf(page).fill("A long one");
+    expect(await isInRow("Send")).toBe(true);
+    const held = playground.heldStream({ content: "It begins" });
+    await page.getByRole("button", { name: "Send", exact: true }).click();
+    const response = await held;
+    await page.getByRole("button", { name: "Stop", exact: true }).waitFor();
+    expect(await Promise.all(["Stop", "Send"].map(isInRow))).toEqual([true, true]);
+    endStream(response);
+  });
+
+  it("shows the newest message to a reader who returns, reloads, or opens a chat of the history", async () => {
+    playground.answerWith((request) => answerInStream(request, ["line\n\n".repeat(80), "the end"]));
+    const { page } = await playground.openPlayground();
+    await sayAndHear(page, "A long one");
+    const expectEnd = () =>
+      expect
+        .poll(async () => (await messageOn(page, 2).getByText("the end").boundingBox())?.y ?? 10_000)
+        .toBeLessThan(page.viewportSize()?.height ?? 0);
+    await expectEnd();
+    const navigation = page.getByRole("navigation", { name: "Main" });
+    await navigation.getByRole("link", { name: "Models" }).click();
+    await page.getByRole("heading", { level: 1, name: "Models" }).waitFor();
+    await navigation.getByRole("link", { name: "Playground" }).click();
+    await expectEnd();
+    await page.reload();
+    await expectEnd();
+    await page.getByRole("button", { name: "New chat" }).click();
+    await page.getByRole("button", { name: "History", exact: true }).click();
+    await page
+      .getByRole("dialog")
+      .getByRole("button", { name: /^A long one/ })
+      .click();
+    await expectEnd();
   });
 
   it("leads who is not signed in any more to sign in, and back to the conversation", async () => {

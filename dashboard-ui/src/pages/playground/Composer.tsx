@@ -146,7 +146,7 @@ function ComposerActions(props: ComposerProps) {
         {lanes.length < 2 ? null : <TargetChoice lanes={lanes} target={target} onTarget={onTarget} />}
       </div>
       <div className={pageHeadStyles.pageActions}>
-        <Button disabled={isEmpty} onClick={add}>
+        <Button className={isRunning ? styles.idle : undefined} disabled={isEmpty} onClick={add}>
           <span>
             Add<span className={styles.rest}> without sending</span>
           </span>
