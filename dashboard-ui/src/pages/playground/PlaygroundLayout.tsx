@@ -11,6 +11,7 @@ import type { Chat } from "./chat.ts";
 import {
   type ChatMessage,
   type ChatState,
+  hasContent,
   messagesWithDraft,
   targetsOf,
   withoutLastAnswer,
@@ -23,7 +24,7 @@ import { TalkActions } from "./TalkActions.tsx";
 import { useChosenKey } from "./use-chosen-key.ts";
 import { useFirstModel } from "./use-first-model.ts";
 import { useFollowing } from "./use-following.ts";
-import { useSharedChat } from "./use-shared-chat.ts";
+import { isShared, useSharedChat } from "./use-shared-chat.ts";
 
 interface PlaygroundLayoutProps {
   readonly chat: Chat;
@@ -44,7 +45,9 @@ export function PlaygroundLayout({ chat, userId, models, keys: listed, hasMoreKe
   const [problem, setProblem] = useState<string | null>(null);
   const composer = useRef<HTMLTextAreaElement>(null);
   const talk = useRef<HTMLElement>(null);
-  const follow = useFollowing(talk);
+  // A reader who returns to a chat continues at its end. A new chat and a shared one are read from the top.
+  const [startsAtEnd] = useState(() => hasContent(state) && !isShared(location.hash));
+  const follow = useFollowing(talk, startsAtEnd);
   const notice = useSharedChat(chat);
   const backToComposer = () => composer.current?.focus({ preventScroll: true });
 
@@ -86,7 +89,7 @@ export function PlaygroundLayout({ chat, userId, models, keys: listed, hasMoreKe
       <section className={styles.talk} ref={talk} aria-labelledby="conversation">
         <div className={panelStyles.panelHead}>
           <h2 id="conversation">Conversation</h2>
-          <TalkActions chat={chat} state={state} userId={userId} onChange={backToComposer} />
+          <TalkActions chat={chat} state={state} userId={userId} onChange={backToComposer} onOpen={follow} />
         </div>
         {notice === null ? null : <Notice tone="warning">{notice}</Notice>}
         <Conversations

@@ -17,10 +17,12 @@ interface TalkActionsProps {
   readonly userId: string;
   /** Called after another chat was opened. */
   readonly onChange: () => void;
+  /** Called after a chat of the history was opened. */
+  readonly onOpen: () => void;
 }
 
 /** The actions of the whole chat. */
-export function TalkActions({ chat, state, userId, onChange }: TalkActionsProps) {
+export function TalkActions({ chat, state, userId, onChange, onOpen }: TalkActionsProps) {
   const [dialog, setDialog] = useState<"code" | "history" | "share" | null>(null);
   const onClose = () => setDialog(null);
   const [lane] = state.lanes;
@@ -51,6 +53,7 @@ export function TalkActions({ chat, state, userId, onChange }: TalkActionsProps)
             open: (id, saved) => {
               chat.openStored(id, saved);
               onChange();
+              onOpen();
             },
             onDelete: () => chat.discard(),
             onClose,

@@ -6,11 +6,11 @@ const NEAR_PX = 64;
 /**
  * Keeps the end of the page in view while its content grows, unless the user has scrolled away from the end.
  *
+ * @param startsAtEnd whether the page opens at its end.
  * @returns a function that scrolls to the end and resumes following.
  */
-export function useFollowing(growing: RefObject<HTMLElement | null>): () => void {
-  // A new visitor reads from the top.
-  const isFollowing = useRef(false);
+export function useFollowing(growing: RefObject<HTMLElement | null>, startsAtEnd: boolean): () => void {
+  const isFollowing = useRef(startsAtEnd);
 
   useEffect(() => {
     let lastTop = document.documentElement.scrollTop;
