@@ -42,3 +42,36 @@ describe("the labels of hours", () => {
     ]);
   });
 });
+
+describe("the labels of days", () => {
+  const daysOf = (days: number, columnPx: number, sharedColumnPx = columnPx) => {
+    const times = Array.from({ length: days }, (_, day) => new Date(Date.UTC(2026, 10, 1 + day)));
+    return timeTicks(times, { interval: "day", timeZone: undefined }, { columnPx, sharedColumnPx, widthOf });
+  };
+
+  it.each([7, 30, 90])(
+    "include the first and the last of %i days, apart and near the plot, at every width",
+    (days) => {
+      for (let widthPx = 200; widthPx <= 1_400; widthPx += 10) {
+        const ticks = daysOf(days, widthPx / days);
+        expect([ticks[0]?.index, ticks.at(-1)?.index], `${widthPx}`).toEqual([0, days - 1]);
+        const sides = ticks.map(({ text, leftPx }) => [
+          leftPx - widthOf(text) / 2,
+          leftPx + widthOf(text) / 2,
+        ]);
+        const gaps = sides.slice(1).map(([left = 0], place) => left - (sides[place]?.[1] ?? 0));
+        expect(Math.min(...gaps), `${widthPx}`).toBeGreaterThan(0);
+        expect(Math.min(...sides.flat()), `${widthPx}`).toBeGreaterThan(-13);
+        expect(Math.max(...sides.flat()), `${widthPx}`).toBeLessThan(widthPx + 13);
+      }
+    },
+  );
+
+  it("are the same in charts side by side, whose plots differ in width", () => {
+    for (let widthPx = 240; widthPx <= 1_400; widthPx += 10) {
+      const textsOf = (plotPx: number) =>
+        daysOf(30, plotPx / 30, (widthPx - 60) / 30).map(({ text }) => text);
+      expect(textsOf(widthPx - 60), `${widthPx}`).toEqual(textsOf(widthPx - 20));
+    }
+  });
+});

@@ -52,6 +52,9 @@ export interface ChartProps {
   readonly onPick?: ((part: ChartPart) => void) | undefined;
 }
 
+/** The width that most value labels need at most, with the spaces beside the plot. */
+const VALUES_PX = 84;
+
 /** Values over time, from 0 up. A tooltip shows the values of the interval at the pointer or the keyboard cursor. */
 export function Chart({
   label,
@@ -92,10 +95,15 @@ export function Chart({
   const timeLabels = useMemo(() => {
     const element = place.current;
     if (element === null || widthPx === 0) return [];
+    const sharedPx = Math.min(widthPx, (element.parentElement?.clientWidth ?? widthPx) - VALUES_PX);
     return timeTicks(
       times,
       { interval, timeZone },
-      { columnPx: widthPx / times.length, widthOf: measureIn(element) },
+      {
+        columnPx: widthPx / times.length,
+        sharedColumnPx: sharedPx / times.length,
+        widthOf: measureIn(element),
+      },
     );
   }, [times, interval, timeZone, widthPx]);
 
@@ -157,8 +165,8 @@ export function Chart({
           />
         )}
         <div className={styles.chartTimes} aria-hidden="true">
-          {timeLabels.map(({ index, text }) => (
-            <span key={index} style={{ left: (index + 0.5) * columnPx }}>
+          {timeLabels.map(({ index, text, leftPx }) => (
+            <span key={index} style={{ left: leftPx }}>
               {text}
             </span>
           ))}

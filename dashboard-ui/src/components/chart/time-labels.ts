@@ -64,7 +64,11 @@ export function intervalLabel(start: Date, interval: ChartInterval, timeZone?: s
 export interface TimeTick {
   readonly index: number;
   readonly text: string;
+  /** The middle of the label, from the plot's left edge. */
+  readonly leftPx: number;
 }
+
+type Label = Omit<TimeTick, "leftPx">;
 
 /** The steps between ticks, in intervals, from which a natural one is chosen. */
 const STEPS: Readonly<Record<ChartInterval, readonly number[]>> = {
@@ -74,35 +78,67 @@ const STEPS: Readonly<Record<ChartInterval, readonly number[]>> = {
 };
 /** The minimum gap between two labels. */
 const GAP_PX = 12;
+/** How far the first and the last label may stand out beyond the plot. */
+const BEYOND_PX = 12;
+
+interface Room {
+  readonly columnPx: number;
+  /** The width of a column by which labels are chosen: the same in charts side by side, whose plots differ a little. Default: that of this chart. */
+  readonly sharedColumnPx?: number;
+  readonly widthOf: (text: string) => number;
+}
 
 /** The time labels below the plot, as many as fit. */
 export function timeTicks(
   times: readonly Date[],
   of: { readonly interval: ChartInterval; readonly timeZone: string | undefined },
-  room: { readonly columnPx: number; readonly widthOf: (text: string) => number },
+  { columnPx, sharedColumnPx = columnPx, widthOf }: Room,
 ): readonly TimeTick[] {
   const { interval } = of;
   const shown = formatsIn(of.timeZone);
+  const endPx = times.length * columnPx;
   for (const step of STEPS[interval]) {
-    const ticks = times.flatMap((time, index) =>
-      isTick(time, index, interval, step, shown)
+    const labels = times.flatMap((time, index) =>
+      isTick(time, index, times.length, interval, step, shown)
         ? [{ index, text: tickText(time, interval, step, shown) }]
         : [],
     );
-    const widest = Math.max(0, ...ticks.map(({ text }) => room.widthOf(text)));
-    if (widest + GAP_PX > step * room.columnPx) continue;
-    const left = (index: number) => (index + 0.5) * room.columnPx;
-    const right = (index: number) => (times.length - index - 0.5) * room.columnPx;
-    const within = ticks.filter(
-      ({ index, text }) => Math.min(left(index), right(index)) >= room.widthOf(text) / 2,
-    );
-    return apart(within, (widest + GAP_PX) / room.columnPx);
+    const widest = Math.max(0, ...labels.map(({ text }) => widthOf(text)));
+    if (widest + GAP_PX > step * sharedColumnPx) continue;
+    const minIntervals = (widest + GAP_PX) / sharedColumnPx;
+    const chosen =
+      interval === "day"
+        ? withFirst(labels, minIntervals, shown.day, times)
+        : apart(
+            labels.filter(({ index, text }) => {
+              const intervals = Math.min(index, times.length - index - 1) + 0.5;
+              return intervals * sharedColumnPx >= widthOf(text) / 2;
+            }),
+            minIntervals,
+          );
+    return chosen.map(({ index, text }) => {
+      const half = widthOf(text) / 2 - BEYOND_PX;
+      const middle = (index + 0.5) * columnPx;
+      return { index, text, leftPx: Math.max(half, Math.min(endPx - half, middle)) };
+    });
   }
   return [];
 }
 
+/** The labels of days, counted back from the last one, and that of the first day in the place of one that is too close to it. */
+function withFirst(
+  labels: readonly Label[],
+  minIntervals: number,
+  format: Intl.DateTimeFormat,
+  [first]: readonly Date[],
+): readonly Label[] {
+  const last = labels.at(-1);
+  if (first === undefined || last === undefined || last.index < minIntervals) return labels.slice(-1);
+  return [{ index: 0, text: format.format(first) }, ...labels.filter(({ index }) => index >= minIntervals)];
+}
+
 /** The ticks that stand far enough from the one before. A change of the clock shows an hour twice, or leaves one out. */
-function apart(ticks: readonly TimeTick[], minIntervals: number): readonly TimeTick[] {
+function apart(ticks: readonly Label[], minIntervals: number): readonly Label[] {
   let last = Number.NEGATIVE_INFINITY;
   return ticks.filter(({ index }) => {
     if (index - last < minIntervals) return false;
@@ -114,6 +150,7 @@ function apart(ticks: readonly TimeTick[], minIntervals: number): readonly TimeT
 function isTick(
   time: Date,
   index: number,
+  intervals: number,
   interval: ChartInterval,
   step: number,
   { ofHours, ofMonths }: Formats,
@@ -124,7 +161,7 @@ function isTick(
       return step < 24 ? hour % step === 0 : hour === 0 && index % step < 24;
     }
     case "day":
-      return index % step === Math.floor(step / 2);
+      return (intervals - 1 - index) % step === 0;
     case "month":
       return (numberOf(ofMonths, time, "year") * 12 + numberOf(ofMonths, time, "month") - 1) % step === 0;
   }
