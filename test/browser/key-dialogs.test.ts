@@ -114,6 +114,36 @@ describe.skipIf(!hasBrowser)("a key whose name can be written in several ways", 
   });
 });
 
+describe.skipIf(!hasBrowser)("a form that lacks something", () => {
+  it("says so at the field, which has the focus, until it is changed", async () => {
+    const page = await openKeys(site, await signUpWithKey(site.service.baseUrl));
+    await page.getByRole("button", { name: "Create key" }).click();
+    const dialog = page.getByRole("dialog");
+    await dialog.getByRole("button", { name: "Create key" }).click();
+    const error = dialog.getByRole("alert");
+    await error.getByText("This field is required.").waitFor();
+    const name = page.getByLabel("Name", { exact: true });
+    expect(await name.evaluate((input) => input === document.activeElement)).toBe(true);
+    expect(await name.getAttribute("aria-invalid")).toBe("true");
+    await name.fill("given");
+    await error.waitFor({ state: "detached" });
+    await page.keyboard.press("Enter");
+    await page.getByTestId("key-string").waitFor();
+  });
+
+  it("has the focus in its first field that lacks something", async () => {
+    const { page } = await site.page();
+    await page.goto("/sign-up");
+    await page.getByLabel("Account name").fill("Someone");
+    await page.getByLabel("E-mail").fill("no address");
+    await page.getByLabel("Password").fill("short");
+    await page.keyboard.press("Enter");
+    await page.getByText("Enter a valid e-mail address.").waitFor();
+    await page.getByText("Enter at least 10 characters.").waitFor();
+    expect(await page.getByLabel("E-mail").evaluate((input) => input === document.activeElement)).toBe(true);
+  });
+});
+
 describe.skipIf(!hasBrowser)("the keyboard", () => {
   it("stays where it was when a form is refused", async () => {
     const page = await openKeys(site, await signUpWithKey(site.service.baseUrl));

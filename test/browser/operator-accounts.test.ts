@@ -183,7 +183,7 @@ describe.skipIf(!hasBrowser)("an operator with accounts", () => {
     await dialog.getByText(/Every request with a key of this account is refused/).waitFor();
     // Not without a reason.
     await dialog.getByRole("button", { name: "Suspend account" }).click();
-    expect(await dialog.isVisible()).toBe(true);
+    await dialog.getByRole("alert").getByText("This field is required.").waitFor();
     expect(await statusOf(consoleSite.site.service.baseUrl, owner.key)).toBe(200);
     await dialog.getByLabel("Reason").fill("unpaid since March");
     await page.keyboard.press("Enter");
