@@ -63,6 +63,8 @@ describe("a node that is alone", () => {
     });
     await membership.renew();
     expect(admissions.isFenced).toBe(true);
+    // Such a node has no Redis.
+    expect(admissions.isApart).toBe(false);
     beforeAnswer(() => {});
     await membership.renew();
     expect(admissions.isFenced).toBe(false);

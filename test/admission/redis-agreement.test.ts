@@ -17,6 +17,7 @@ const STEPS = 500;
 function nodeAmong(others: () => readonly OtherNode[], whileRecorded: () => void = () => {}) {
   const records: (NodeRecord & { readonly admitted: boolean })[] = [];
   let fencedFor: string | null = null;
+  let isApart = false;
   let reconnections = 0;
   let server: RedisServer | null = { runId: "own", promotionId: "r", isReplica: false };
   let confirm: ConfirmPublication = (publish) => publish();
@@ -49,11 +50,13 @@ function nodeAmong(others: () => readonly OtherNode[], whileRecorded: () => void
     },
     redis,
     admissions: {
-      fence: (reason) => {
+      fence: (reason, usesOther) => {
         fencedFor = reason;
+        isApart ||= usesOther ?? false;
       },
       lift: () => {
         fencedFor = null;
+        isApart = false;
       },
       confirmPublications: (confirmation) => {
         confirm = confirmation;
@@ -64,6 +67,7 @@ function nodeAmong(others: () => readonly OtherNode[], whileRecorded: () => void
   return {
     agreement,
     records,
+    isApart: () => isApart,
     admits: () => fencedFor === null,
     refusesBecause: () => fencedFor,
     reconnections: () => reconnections,
@@ -160,6 +164,7 @@ describe("a node among others", () => {
     expect(node.refusesBecause()).toBeNull();
     node.loseConnection();
     expect(node.refusesBecause()).toBe("Redis cannot be reached");
+    expect(node.isApart()).toBe(false);
     node.restore();
     expect(node.refusesBecause()).toContain("it is not known yet");
     await node.agreement.check();
@@ -220,6 +225,7 @@ describe("a node among others", () => {
     expect(node.admits()).toBe(false);
     expect(node.reconnections()).toBe(1);
     expect(node.records.at(-1)).toMatchObject({ generation: null });
+    expect(node.isApart()).toBe(true);
   });
 
   it("assumes that all nodes agree when Redis does not identify itself", async () => {

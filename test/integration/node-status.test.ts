@@ -1,6 +1,7 @@
 import { appendFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
+import { metricOf } from "../fixtures/metrics.ts";
 import { signInOperator, startOperatedService } from "../fixtures/operator.ts";
 import { startRedis } from "../fixtures/redis.ts";
 import { logLines } from "../fixtures/service.ts";
@@ -48,6 +49,9 @@ describe("the status of a node", () => {
       problem: "does not answer",
       pingMs: null,
     });
+    // An outage of Redis is not reported as a difference between the nodes as well.
+    expect((await trpc.operator.status.query()).isFenced).toBe(false);
+    expect(await metricOf(service.baseUrl, "ostiary_admission_fenced")).toBe(0);
     const readiness = await fetch(`${service.baseUrl}/readyz`);
     expect(await readiness.json()).toEqual({ status: "not ready", reason: "Redis does not answer" });
     const models = await fetch(`${service.baseUrl}/v1/models`, {

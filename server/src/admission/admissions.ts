@@ -81,6 +81,7 @@ export class Admissions {
   #counting: ReadonlySet<AccountId> | null = null;
   readonly #invalidated: (() => void)[] = [];
   #fencedFor: string | null = null;
+  #isApart = false;
   #confirm: ConfirmPublication = (publish) => publish();
   #beforeUse: () => void = () => {};
   /** The name of a slot is the name of its node and a number. */
@@ -99,18 +100,30 @@ export class Admissions {
     });
   }
 
-  /** Refuses every request until the fence is lifted, and invalidates earlier answers. */
-  fence(reason: string): void {
+  /**
+   * Refuses every request until the fence is lifted, and invalidates earlier answers.
+   *
+   * @param isApart Whether the reason is that this node uses another store than the other nodes.
+   */
+  fence(reason: string, isApart = false): void {
     if (this.#fencedFor === null) for (const listener of this.#invalidated) listener();
     this.#fencedFor = reason;
+    // It stays while the node connects again and again, which has reasons of its own.
+    this.#isApart ||= isApart;
   }
 
   lift(): void {
     this.#fencedFor = null;
+    this.#isApart = false;
   }
 
   get isFenced(): boolean {
     return this.#fencedFor !== null;
+  }
+
+  /** Whether it is fenced because this node uses another store than the other nodes, as far as it could find out. */
+  get isApart(): boolean {
+    return this.#isApart;
   }
 
   /**

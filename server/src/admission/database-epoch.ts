@@ -68,7 +68,7 @@ export interface DatabaseEpochParts {
   readonly position: PositionInDatabase;
   /** `null` for a node without Redis. */
   readonly redis: PositionInRedis | null;
-  readonly admissions: { fence(reason: string): void };
+  readonly admissions: { fence(reason: string, isApart: boolean): void };
 }
 
 /** The node must stop, because its database or its caches no longer belong to the service. Waiting does not help. */
@@ -151,7 +151,7 @@ export class DatabaseEpoch {
     const inRedis = redis === null ? null : await redis.position().catch(() => undefined);
     // This does not wait for the database, which may not answer.
     this.#isForeign = isOther(inRedis, this.#own);
-    if (this.#isForeign) admissions.fence(FOREIGN);
+    if (this.#isForeign) admissions.fence(FOREIGN, true);
     const own = await this.#advance();
     if (inRedis === undefined || redis === null) return;
     if (inRedis !== null && isOther(inRedis, own)) {

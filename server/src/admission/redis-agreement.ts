@@ -221,7 +221,7 @@ export class RedisAgreement {
       return;
     }
     if (redis.connection !== connection || this.#pauses !== pauses) return;
-    this.#fence(null);
+    this.#fence(null, false);
     // Only the checks that are made every second count.
     if (own !== null && this.#mayReconnect) this.#reconnectWhileApart(own, others);
     this.#mayReconnect = false;
@@ -247,7 +247,7 @@ export class RedisAgreement {
         return { server, others: [], connection };
       }
       const own = this.#current?.redis ?? null;
-      if (hasNewer(others, own)) this.#fence(IS_OLDER);
+      if (hasNewer(others, own)) this.#fence(IS_OLDER, own !== null);
       const minGeneration = Math.max(newestOf(others)?.generation ?? 0, own?.generation ?? 0);
       // A node without a connection admits nothing, whatever it records.
       if (minGeneration === this.#minGeneration || (own === null && minGeneration < this.#minGeneration))
@@ -286,7 +286,7 @@ export class RedisAgreement {
     }
     this.#isUnknown = server === null;
     if (server === null || server.isReplica) {
-      if (server !== null) this.#fence(IS_REPLICA);
+      if (server !== null) this.#fence(IS_REPLICA, true);
       this.#current = null;
       return server === null ? "unknown" : "replica";
     }
@@ -336,12 +336,12 @@ export class RedisAgreement {
     if (!isAgreed) throw new AdmissionStoreUnavailable("the nodes do not all use the same Redis yet");
   }
 
-  #fence(reason: string | null): void {
+  #fence(reason: string | null, isApart: boolean): void {
     const { admissions, onFenced } = this.#parts;
     if (reason === null) {
       this.#isDisconnected = false;
       admissions.lift();
-    } else admissions.fence(reason);
+    } else admissions.fence(reason, isApart);
     if (this.#fencedFor !== reason) onFenced(reason);
     this.#fencedFor = reason;
   }

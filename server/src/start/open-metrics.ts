@@ -154,7 +154,7 @@ function addNodeMetrics(
     ],
     admission_fenced: [
       "1 while this node admits no requests because it uses another Redis server than the other nodes.",
-      () => Number(admissions.isFenced),
+      () => Number(admissions.isApart),
     ],
     clock_skew_seconds: [
       "Clock of this node minus clock of the database. Beyond 300 in either direction the node deletes nothing by age.",

@@ -73,7 +73,7 @@ function statusOfNode({ version, now }: Startup, parts: ProcedureDependencies): 
       schema: node.schema,
       database: databaseOf(node),
       redis: redisOf(node),
-      isFenced: node.admissions.isFenced,
+      isFenced: node.admissions.isApart,
       settingDifferences: settingsComparison.differences,
       recorder: { waitingEntries: entries, lagMs: oldestMs, failures },
       journal: { segments, rejectedLines: records.journal.rejectedLines() },
