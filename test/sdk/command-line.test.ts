@@ -87,15 +87,15 @@ describe("the SDK's command line", () => {
     const today = new Date().toISOString().slice(0, 10);
     const entries = await run(["audit", "export", "--from", today, "--to", today]);
     expect(entries.stdout).toContain("sandbox/echo");
-    const requests = async (...options: string[]) => {
-      const { stdout } = await run(["--json", "usage", ...options]);
-      return JSON.parse(stdout).total.requests;
-    };
+    const requests = async (...options: string[]) =>
+      JSON.parse((await run(["--json", "usage", ...options])).stdout).total.requests;
     expect(await requests("--from", today, "--to", today)).toBeGreaterThan(0);
     expect(await requests("--days", "1")).toBeGreaterThan(0);
     expect(await requests("--interval", "month")).toBeGreaterThan(0);
     expect(await requests("--to", "2020-01-01", "--from", "2020-01-01")).toBe(0);
     expect(await run(["usage", "--from", "yesterday"])).toMatchObject({ code: 1, stdout: "" });
+    const reversed = await run(["audit", "export", "--from", today, "--to", "2020-01-01"]);
+    expect(reversed.stderr).toContain("--to: must not be before the beginning of the period (");
     expect(await run(["usage", "--from", today, "--days", "3"])).toMatchObject({ code: 2, stdout: "" });
   });
 

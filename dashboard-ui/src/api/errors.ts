@@ -81,7 +81,7 @@ const VALIDATION_TEXTS: readonly (readonly [RegExp, (bound: string) => string])[
   [/^too big: expected array to have <=(\d+) items/i, (max) => `Enter at most ${max}.`],
   [/^too small: expected \w+ to be >=?(-?\d+)/i, (min) => `Enter ${min} or more.`],
   [/^too big: expected \w+ to be <=?(-?\d+)/i, (max) => `Enter ${max} or less.`],
-  [/^must not be before `from`/i, () => "Choose the time in “From” or a later one."],
+  [/^must not be before the beginning/i, () => "Choose the time in “From” or a later one."],
   [/^invalid email/i, () => "Enter a valid e-mail address."],
   [/^invalid (?:input|option|string|uuid|key)/i, () => "Enter a valid value."],
 ];

@@ -72,7 +72,9 @@ export function isPattern(text: string): boolean {
 /** @throws {Failure} `invalid_request` when `to` is before `from`: an empty log would look like one without requests. */
 export function filterOf(input: z.output<z.ZodObject<typeof filterInput>>): EntryFilter {
   if (input.from !== undefined && input.to !== undefined && input.to < input.from)
-    throw new Failure("invalid_request", "to: must not be before `from`", { param: "to" });
+    throw new Failure("invalid_request", "to: must not be before the beginning of the period", {
+      param: "to",
+    });
   return {
     from: input.from ?? null,
     to: input.to ?? null,

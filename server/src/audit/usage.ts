@@ -278,7 +278,8 @@ function maxGroups({ starts, groupBy }: WholeSpan & (UsageQuestion | ServiceUsag
 async function wholeIntervals<Question extends UsageSpan>(question: Question): Promise<Question & WholeSpan> {
   const { from, to, interval, timeZone } = question;
   const lengthMs = to.getTime() - from.getTime();
-  if (lengthMs <= 0) throw new Failure("invalid_request", "to: must be after `from`", { param: "to" });
+  if (lengthMs <= 0)
+    throw new Failure("invalid_request", "to: must be after the beginning of the period", { param: "to" });
   if (lengthMs > MAX_USAGE_DAYS[interval] * DAY_MS) {
     throw new Failure("invalid_request", "interval: is too short for this period. Use a longer interval.", {
       param: "interval",
