@@ -222,6 +222,25 @@ describe("the OpenAPI document", () => {
     expect(named.filter(({ description }) => description === undefined)).toEqual([]);
   });
 
+  it.each([
+    ["/v1/audit", "key", ["2MbT", "0198c7de-5d3a-7c21-9f44-2b1e6a70c5d8"], ["2MbT1", "2M-T", "demo key"]],
+    ["/v1/usage", "model", ["sandbox/echo", ""], ["sandbox/*"]],
+  ])("describes which values of a filter of %s are accepted: %s", async (path, name, accepted, refused) => {
+    const described = { path, method: "get", operation: document.paths[path].get };
+    const { schema } = described.operation.parameters.find((one: { name: string }) => one.name === name);
+    const validate = validatorOf(schema);
+    const period = path === "/v1/usage" ? "from=2026-01-01&to=2026-01-02&interval=day&" : "";
+    for (const value of [...accepted, ...refused]) {
+      const query = `?${period}${name}=${encodeURIComponent(value)}`;
+      const { status } = await send(described, { id: "", query });
+      expect({ value, status, matches: validate(value) }).toEqual(
+        refused.includes(value)
+          ? { value, status: 400, matches: false }
+          : { value, status: 200, matches: true },
+      );
+    }
+  });
+
   it("describes that reads of the audit log are limited", () => {
     for (const path of ["/v1/audit", "/v1/audit/export"]) {
       expect(document.paths[path].get.responses[429].description).toBe("`rate_limit_exceeded`");

@@ -1,6 +1,6 @@
 import * as z from "zod";
 import { isUuid } from "../contract/ids.ts";
-import { isKeyId, type KeyUuid } from "../contract/key.ts";
+import { isKeyId, KEY_ID, type KeyUuid } from "../contract/key.ts";
 import { RECORDABLE, RECORDABLE_ERROR } from "../contract/recorded-text.ts";
 import { Failure } from "../errors/failure.ts";
 import { databaseNetwork, parseNetworks } from "../networks/networks.ts";
@@ -36,6 +36,12 @@ export const filterInput = {
     .string()
     .refine((value) => isUuid(value) || isKeyId(value), "must be a key's id, or a key ID of 4 characters")
     .describe("The id of a key, or its key ID: the last 4 characters of the key string.")
+    .meta({
+      anyOf: [
+        { type: "string", format: "uuid" },
+        { type: "string", pattern: KEY_ID.source },
+      ],
+    })
     .optional(),
   model: text
     .describe(

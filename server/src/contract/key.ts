@@ -4,9 +4,12 @@ import type { AccountId, AccountState, IpRules, LimitOverrides, Plan } from "./a
 export type KeyUuid = string & { readonly __id: "key" };
 export type KeyState = "active" | "revoked";
 
-/** True for a text that may be a key ID: the last 4 characters of a key string. */
+/** The form of a key ID: the last 4 characters of a key string. */
+export const KEY_ID = /^[0-9A-Za-z]{4}$/;
+
+/** True for a text that may be a key ID. */
 export function isKeyId(text: string): boolean {
-  return /^[0-9A-Za-z]{4}$/.test(text);
+  return KEY_ID.test(text);
 }
 
 /** A key as its owner sees it. */

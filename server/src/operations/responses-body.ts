@@ -22,7 +22,8 @@ const item = z.looseObject({ type: z.string().max(64).nullish() });
 const tool = z.looseObject({ type: z.string().min(1).max(64) });
 const metadata = z
   .record(z.string().max(MAX_METADATA_NAME), z.string().max(MAX_METADATA_VALUE))
-  .refine((pairs) => Object.keys(pairs).length <= MAX_METADATA, METADATA_ERROR);
+  .refine((pairs) => Object.keys(pairs).length <= MAX_METADATA, METADATA_ERROR)
+  .meta({ maxProperties: MAX_METADATA });
 
 /** The fields that the service relies on, within the bounds that OpenAI documents (API reference, "Create a model response"). */
 export const responsesBody = bodySchema(
