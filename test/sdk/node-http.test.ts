@@ -11,7 +11,7 @@ import {
   ContentTooLargeError,
   OstiaryError,
 } from "../../sdk/src/core/errors.ts";
-import { caught } from "./fake-service.ts";
+import { caught, deferred } from "./fake-service.ts";
 import { loopback } from "./loopback.ts";
 
 const MODEL = JSON.stringify({ id: "m", object: "model" });
@@ -280,6 +280,22 @@ describe("requests on Node", () => {
       name: "APIConnectionError",
       cause: { message: "the connection was closed without an answer" },
     });
+  });
+
+  it("throw an error whose body is endless, and then end it", async () => {
+    const left = deferred<string>();
+    await using server = await loopback((_, response) => {
+      response.on("close", () => left.resolve("left"));
+      response.writeHead(413);
+      let mebibytes = 0;
+      const write = () => {
+        if (mebibytes++ === 64) left.resolve("read");
+        else response.write(new Uint8Array(1_048_576), () => write());
+      };
+      write();
+    });
+    await expect(retrieve(server.url)).rejects.toThrow(ContentTooLargeError);
+    expect(await left.promise).toBe("left");
   });
 
   it("are refused with an invalid header, whose value is not revealed", async () => {

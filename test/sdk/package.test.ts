@@ -62,9 +62,10 @@ describe("the built and installed package", () => {
     }
   });
 
-  it("is at most 24 KB, minified and gzipped", () => {
+  // 24 KB had no room for the bound of error bodies on runtimes that have only `fetch`.
+  it("is at most 25 KB, minified and gzipped", () => {
     const { code } = transformSync(readFileSync(join(installed, "dist/index.js"), "utf8"), { minify: true });
-    expect(gzipSync(code, { level: 9 }).length).toBeLessThan(24 * 1024);
+    expect(gzipSync(code, { level: 9 }).length).toBeLessThan(25 * 1024);
   });
 
   it("is imported as an ES module and required as CommonJS, with the same exports", async () => {

@@ -259,6 +259,22 @@ describe("the timing of requests", () => {
     await asked;
   });
 
+  it("reads no body of an error to its end that is endless", async () => {
+    let readBytes = 0;
+    const body = () =>
+      new ReadableStream({
+        pull: (controller) => {
+          // Without a bound, the timers of this test would never end it.
+          if (readBytes > 16 * 1_048_576) throw new Error("there is no bound");
+          readBytes += 65_536;
+          controller.enqueue(new Uint8Array(65_536));
+        },
+      });
+    const client = newClient({ fetch: answersInTurn(() => new Response(body(), { status: 403 })) });
+    expect(await caught(client.models.list())).toMatchObject({ name: "PermissionDeniedError", status: 403 });
+    expect(readBytes).toBeLessThan(2 * 1_048_576);
+  });
+
   it("leaves no timer behind", async () => {
     await newClient({ fetch: answersInTurn(emptyList) }).models.list();
     await caught(newClient({ fetch: answersInTurn(failing(400)) }).models.list());

@@ -286,9 +286,14 @@ class NodeAnswer implements WireAnswer {
     return this.toResponse().body;
   }
 
-  async text(): Promise<string> {
+  async text(maxBytes = Number.POSITIVE_INFINITY): Promise<string> {
     const chunks: Bytes[] = [];
-    await this.#received((chunk) => chunks.push(chunk));
+    let leftBytes = maxBytes;
+    await this.#received((chunk) => {
+      leftBytes -= chunk.length;
+      if (leftBytes < 0) this.discard();
+      else chunks.push(chunk);
+    });
     this.#text = new TextDecoder().decode(surroundings.Buffer.concat(chunks));
     return this.#text;
   }

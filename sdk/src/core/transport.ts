@@ -118,6 +118,8 @@ export type Identified<Body> = Body & { readonly _request_id: string | null };
 
 /** The timeout for reading the body of an error, unless the request's own ends earlier. */
 const ERROR_BODY_TIMEOUT_MS = 10_000;
+/** An error's body that is longer is not read. Those of the service have a few hundred bytes, and a batch's some thousands. */
+const MAX_ERROR_BODY_BYTES = 1_048_576;
 
 /** Sends requests and retries them. */
 export class Transport {
@@ -361,9 +363,12 @@ async function wholeJson(answer: Answer): Promise<unknown> {
   }
 }
 
-async function textOf({ wire, controller, release, timeoutMs, deadlineMs }: Answer): Promise<string> {
+async function textOf(
+  { wire, controller, release, timeoutMs, deadlineMs }: Answer,
+  maxBytes?: number,
+): Promise<string> {
   try {
-    const text = unlessAborted(wire.text(), controller.signal);
+    const text = unlessAborted(wire.text(maxBytes), controller.signal);
     return await withTimeout(deadlineMs - Date.now(), text, () => lateAnswer(timeoutMs));
   } catch (cause) {
     if (cause instanceof APIConnectionTimeoutError) {
@@ -395,17 +400,17 @@ async function conflictOf(
   return { error, waitMs: waitForEarlier(error, attemptedAt + timeoutMs - Date.now()) };
 }
 
-/** The error of an answer that is not a success. Its class depends on the status alone if the body cannot be read in time. */
+/** The error of an answer that is not a success. Its class depends on the status alone if the body cannot be read in time or is too long. */
 async function errorOf(answer: Outcome): Promise<Error> {
   if (answer instanceof APIConnectionError) return answer;
   const { status, headers } = answer.wire;
   const deadlineMs = Math.min(answer.deadlineMs, Date.now() + ERROR_BODY_TIMEOUT_MS);
   let text = "";
   try {
-    text = await textOf({ ...answer, deadlineMs });
+    text = await textOf({ ...answer, deadlineMs }, MAX_ERROR_BODY_BYTES);
   } catch (error) {
     if (error instanceof APIUserAbortError) return error;
-    // The body was interrupted.
+    // The body was interrupted, or is too long.
   }
   // It may be a proxy's page.
   return errorFor(status, parsedJson(text), headers);

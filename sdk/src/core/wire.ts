@@ -28,7 +28,8 @@ export interface WireAnswer {
   readonly headers: Headers;
   /** `null` without a body. */
   readonly body: Response["body"];
-  text(): Promise<string>;
+  /** The whole body. A body of more than `maxBytes` is discarded; what was read of it may be returned. */
+  text(maxBytes?: number): Promise<string>;
   /** Discards a body that is not needed. */
   discard(): void;
   /** Converts the answer to a standard response. */
@@ -56,11 +57,25 @@ export async function sendByFetch(
     get body() {
       return response.body;
     },
-    text: () => response.text(),
+    text: (maxBytes) => (maxBytes === undefined ? response : shortened(response, maxBytes)).text(),
     discard: () => {
       // The cancellation is not awaited, because a `fetch` that clones answers may hold the body open.
       response.body?.cancel().catch(() => {});
     },
     toResponse: () => response,
   };
+}
+
+/** A response whose body ends before it is longer than this. One without a stream of the web stays as it is. */
+function shortened(response: Response, maxBytes: number): Response {
+  if (!response.body?.pipeThrough) return response;
+  let leftBytes = maxBytes;
+  const limit = new TransformStream<Uint8Array, Uint8Array>({
+    transform: (chunk, controller) => {
+      leftBytes -= chunk.length;
+      if (leftBytes < 0) controller.terminate();
+      else controller.enqueue(chunk);
+    },
+  });
+  return new Response(response.body.pipeThrough(limit));
 }
