@@ -1,7 +1,7 @@
 import type { AuditExportParams } from "../contract/audit.ts";
 import { aborted } from "../core/abort.ts";
 import { functionOf, notNegative, objectOf } from "../core/checks.ts";
-import { tlsProblem } from "../core/connection-problem.ts";
+import { lastingProblem } from "../core/connection-problem.ts";
 import { readWithTimeout } from "../core/deadline.ts";
 import { notFromService, streamOf } from "../core/error-answers.ts";
 import {
@@ -249,7 +249,7 @@ function timeOf(cursor: string | null): Date | null {
 
 function mayResume(error: unknown, hasBegun: boolean, signal: AbortSignal | undefined): boolean {
   // One that has begun may have moved to a network whose sign-in page refuses every certificate at first.
-  if (signal?.aborted || (!hasBegun && tlsProblem(error) !== null)) return false;
+  if (signal?.aborted || (!hasBegun && lastingProblem(error) !== null)) return false;
   if (error instanceof APIError)
     return error instanceof InternalServerError || error instanceof RateLimitError;
   return error instanceof APIConnectionError;

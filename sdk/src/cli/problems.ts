@@ -1,5 +1,5 @@
 import type { Command } from "commander";
-import { tlsProblem } from "../core/connection-problem.ts";
+import { lastingProblem } from "../core/connection-problem.ts";
 import { APIConnectionTimeoutError, type APIError } from "../core/errors.ts";
 
 /** The fields whose options or arguments have other names, and these names. */
@@ -36,7 +36,7 @@ export function connectionProblem(error: Error): string {
     // Its cause is that the request was aborted then.
     return error.message.replace(`\`${error.option}\``, "--timeout");
   }
-  if (tlsProblem(error) !== null) return error.message;
+  if (lastingProblem(error) !== null) return error.message;
   let deepest = error;
   while (deepest.cause instanceof Error) deepest = deepest.cause;
   // An error of several addresses has a code and no message.

@@ -12,13 +12,14 @@ const UNKNOWN_AUTHORITY = /SELF_|ISSUER|LEAF|Issuer|CaUsed/;
 const NOT_TLS = /wrong version number|packet length too long|InvalidContentType/;
 
 /**
- * Why a connection with TLS cannot be opened, and what to do: another attempt does not help. `null` for other reasons, which may pass, and for
- * those of runtimes that do not tell.
+ * Why a connection cannot be opened, and what to do: another attempt does not help. `null` for other reasons, which may pass, and for those of
+ * runtimes that do not tell.
  */
-export function tlsProblem(error: unknown): string | null {
+export function lastingProblem(error: unknown): string | null {
   let cause = error;
   // Causes may lead back to the first.
   for (let depth = 0; depth < 5 && isFields(cause); depth++) {
+    if (cause.name === "NotCapable") return "Deno lacks --allow-net.";
     const code = String(cause.code);
     const message = String(cause.message);
     const reason = REFUSED.test(code) ? message : REFUSED_BY_DENO.exec(message)?.[1];

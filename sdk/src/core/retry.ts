@@ -1,4 +1,4 @@
-import { isUnsent, tlsProblem } from "./connection-problem.ts";
+import { isUnsent, lastingProblem } from "./connection-problem.ts";
 import { APIConnectionError, APIError } from "./errors.ts";
 import { retryAfterMsOf } from "./retry-after.ts";
 import type { Api } from "./transport.ts";
@@ -26,7 +26,7 @@ const IN_USE_WAIT_MS = 1_000;
 export function waitBefore(outcome: Failed, attempt: number, call: Retried): number | null {
   if (!call.isRepeatable && mayHaveRun(outcome, call)) return null;
   const backoffMs = backoffOf(attempt);
-  if (outcome instanceof APIConnectionError) return tlsProblem(outcome) === null ? backoffMs : null;
+  if (outcome instanceof APIConnectionError) return lastingProblem(outcome) === null ? backoffMs : null;
   const { status, headers } = outcome.wire;
   const advice = headers.get("x-should-retry");
   const retriable = status === 408 || status === 409 || status === 429 || status >= 500;

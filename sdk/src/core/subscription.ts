@@ -1,6 +1,6 @@
 import { clientTransformer, writeProcedureData } from "../contract/procedure-data.ts";
 import { aborted } from "./abort.ts";
-import { tlsProblem } from "./connection-problem.ts";
+import { lastingProblem } from "./connection-problem.ts";
 import { decimals } from "./decimals.ts";
 import { errorForEvent, notFromService, streamOf } from "./error-answers.ts";
 import { APIConnectionError, InternalServerError } from "./errors.ts";
@@ -68,7 +68,7 @@ export async function* subscriptionSteps(
       // While a node is replaced, a proxy in front of it answers with errors of its own.
       const mayPass = wasConnected && error instanceof InternalServerError;
       if (!(error instanceof APIConnectionError) && !mayPass) throw error;
-      if (!wasConnected && tlsProblem(error) !== null) throw error;
+      if (!wasConnected && lastingProblem(error) !== null) throw error;
     }
     // The service ends a subscription by an event of its own. Any other end is a lost connection.
     await pause(backoffOf(failures++, MAX_RECONNECT_MS), options.signal);

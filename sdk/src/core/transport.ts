@@ -2,7 +2,7 @@ import { aborted, forwardAbort, unlessAborted } from "./abort.ts";
 import { APIPromise } from "./api-promise.ts";
 import { checkTime, fromCaller, notNegative, objectOf, positive, withoutUnset } from "./checks.ts";
 import type { ClientListeners, RequestEvent } from "./client-events.ts";
-import { tlsProblem } from "./connection-problem.ts";
+import { lastingProblem } from "./connection-problem.ts";
 import { startTimer, withTimeout } from "./deadline.ts";
 import { errorFor, isJsonOfService, notFromService } from "./error-answers.ts";
 import { APIConnectionError, APIConnectionTimeoutError, APIUserAbortError, OstiaryError } from "./errors.ts";
@@ -246,7 +246,7 @@ export class Transport {
       if (timedOut) return lateAnswer(timeoutMs, cause);
       // The request cannot be sent as it is: no other attempt would help.
       if (cause instanceof OstiaryError && cause.constructor === OstiaryError) throw cause;
-      const reason = tlsProblem(cause);
+      const reason = lastingProblem(cause);
       const problem = `The service at ${this.#settings.baseURL} cannot be reached`;
       return new APIConnectionError(reason === null ? `${problem}.` : `${problem}: ${reason}`, { cause });
     } finally {

@@ -27,6 +27,21 @@ const calls: Readonly<Record<string, (client: Ostiary) => Promise<unknown>>> = {
   "a subscription": (client) => collect(client.audit.tail()),
 };
 
+describe("a connection that Deno does not permit", () => {
+  it("is told with the option that permits it, and is not asked for again", async () => {
+    for (const [name, call] of Object.entries(calls)) {
+      const fetch = answersInTurn(() => {
+        throw Object.assign(new Error("Requires net access"), { name: "NotCapable" });
+      });
+      const client = newClient({ fetch, maxRetries: 5, managementToken: "mt-test" });
+      const error = await caught(call(client));
+      expect(error, name).toBeInstanceOf(APIConnectionError);
+      expect(String(error), name).toMatch(/cannot be reached: Deno lacks --allow-net\.$/);
+      expect(fetch, name).toHaveBeenCalledTimes(1);
+    }
+  });
+});
+
 describe("a certificate that is refused", () => {
   it.each([
     ["DEPTH_ZERO_SELF_SIGNED_CERT", "self-signed certificate", AUTHORITY],
