@@ -65,6 +65,11 @@ describe("a certificate that is refused", () => {
       /not TLS.* http:\/\//,
     ],
     [undefined, "received corrupt message of type InvalidContentType", /not TLS.* http:\/\//],
+    [
+      "EPROTO",
+      "EPROTO: The TLS handshake failed. Does the server speak TLS on this port?",
+      /not TLS.* http:\/\//,
+    ],
   ] as const)("is told with what to do, and is not asked again: %s, %s", async (code, message, expected) => {
     for (const [name, call] of Object.entries(calls)) {
       const fetch = failingWith(code, message);

@@ -8,8 +8,8 @@ const REFUSED_BY_DENO = /invalid peer certificate: (.+)/;
 const UNSENT = /^E[A-Z]+$|connect E|ECONNREFUSED|getaddrinfo|client error \(Connect\)/;
 /** The reasons for which a further authority helps. */
 const UNKNOWN_AUTHORITY = /SELF_|ISSUER|LEAF|Issuer|CaUsed/;
-/** What OpenSSL and Deno say of an answer that is not TLS. */
-const NOT_TLS = /wrong version number|packet length too long|InvalidContentType/;
+/** What OpenSSL, Deno and Bun say of an answer that is not TLS. */
+const NOT_TLS = /wrong version number|packet length too long|InvalidContentType|speak TLS on this port/;
 
 /**
  * Why a connection cannot be opened, and what to do: another attempt does not help. `null` for other reasons, which may pass, and for those of
