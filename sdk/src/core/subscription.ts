@@ -8,7 +8,7 @@ import { untilLeft } from "./iteration.ts";
 import { pause } from "./pause.ts";
 import { backoffOf } from "./retry.ts";
 import { serverSentEvents } from "./sse.ts";
-import type { RequestOptions, Transport } from "./transport.ts";
+import type { Answer, RequestOptions, Transport } from "./transport.ts";
 import type { WireAnswer } from "./wire.ts";
 
 /** An event of a subscription. */
@@ -54,8 +54,11 @@ export async function* subscriptionSteps(
   for (let failures = 0; ; ) {
     yield "connecting";
     const given = lastEventId === undefined ? input : { ...(input as object | undefined), lastEventId };
+    // Later, it may be the page of a proxy while a node is replaced.
+    const bodyOf = wasConnected ? ({ body }: WireAnswer) => body : streamOf;
     try {
-      for await (const step of eventsOf(transport, procedure, given, options, wasConnected)) {
+      const answer = await connect(transport, procedure, given, options);
+      for await (const step of eventsOf(answer, bodyOf, options.signal)) {
         if (step === "ended") return;
         if (step === "connected") wasConnected = true;
         else {
@@ -75,22 +78,28 @@ export async function* subscriptionSteps(
   }
 }
 
-/** The events of one connection. */
-async function* eventsOf(
+/** The answer of a subscription, which has begun. */
+function connect(
   transport: Transport,
   procedure: string,
   input: unknown,
   options: RequestOptions,
-  wasConnected: boolean,
-): AsyncGenerator<SubscribedEvent | "connected" | "ended", void, undefined> {
+): Promise<Answer> {
   const query = input === undefined ? {} : { input: JSON.stringify(writeProcedureData(input)) };
-  const { wire, controller, release } = await transport.send(
+  return transport.send(
     { method: "GET", path: `/trpc/${procedure}`, api: "management", query, accept: "text/event-stream" },
     { ...options, timeout: options.timeout ?? MAX_SILENCE_MS },
   );
+}
+
+/** The events of one connection. @param bodyOf The body of its answer, whose errors are thrown; `null` without one. */
+async function* eventsOf(
+  { wire, controller, release }: Answer,
+  bodyOf: (wire: WireAnswer) => WireAnswer["body"],
+  signal: RequestOptions["signal"],
+): AsyncGenerator<SubscribedEvent | "connected" | "ended", void, undefined> {
   try {
-    // Later, it may be the page of a proxy while a node is replaced.
-    const body = wasConnected ? wire.body : streamOf(wire);
+    const body = bodyOf(wire);
     if (body === null) return;
     for await (const { event, id, data } of serverSentEvents(body, controller.signal, MAX_SILENCE_MS)) {
       switch (event) {
@@ -108,13 +117,13 @@ async function* eventsOf(
       }
     }
   } catch (error) {
-    if (options.signal?.aborted) throw aborted(options.signal);
+    if (signal?.aborted) throw aborted(signal);
     throw error;
   } finally {
     release();
     controller.abort();
   }
-  if (options.signal?.aborted) throw aborted(options.signal);
+  if (signal?.aborted) throw aborted(signal);
 }
 
 /** The typed data of an event. @throws {APIError} it is not from the service. */

@@ -62,11 +62,15 @@ export function openTrpc(transport: Transport): Trpc {
  */
 function procedures(transport: Transport, names: readonly string[]): object {
   const procedure = names.join(".");
+  const callAs = (kind: "query" | "mutation") => (input?: unknown, options?: RequestOptions) => {
+    const target = fromCaller(() => targetOf(kind, procedure, input));
+    return new APIPromise(transport.send(target, options), (answer) =>
+      outputOf(transport, procedure, answer),
+    );
+  };
   const methods = {
-    query: (input?: unknown, options?: RequestOptions) =>
-      callProcedure(transport, "query", procedure, input, options),
-    mutate: (input?: unknown, options?: RequestOptions) =>
-      callProcedure(transport, "mutation", procedure, input, options),
+    query: callAs("query"),
+    mutate: callAs("mutation"),
     subscribe: (input?: unknown, options?: RequestOptions) =>
       subscribe(transport, procedure, withoutUndefined(input), options),
   };
@@ -83,17 +87,6 @@ function procedures(transport: Transport, names: readonly string[]): object {
         : procedures(transport, [...names, name]);
     },
   });
-}
-
-function callProcedure(
-  transport: Transport,
-  kind: "query" | "mutation",
-  procedure: string,
-  input: unknown,
-  options: RequestOptions | undefined,
-): APIPromise<unknown> {
-  const target = fromCaller(() => targetOf(kind, procedure, input));
-  return new APIPromise(transport.send(target, options), (answer) => outputOf(transport, procedure, answer));
 }
 
 async function outputOf(transport: Transport, procedure: string, answer: Answer): Promise<unknown> {
