@@ -55,7 +55,7 @@ class Pair {
   readonly #uncollected: Uncollected[] = [];
   /** What was released, as it has to be recorded. */
   readonly #released: { spender: SpenderId; account: AccountId; amount: bigint }[] = [];
-  readonly #credit = this.nodes.map((node) => new PostgresCredit(sql, node, "test"));
+  readonly #credit = this.nodes.map((node) => new PostgresCredit(sql, node, "test", 1));
   readonly #audit = this.nodes.map(
     (node) => new PostgresAudit(sql, node, (row) => this.#uncollected.push(row)),
   );
@@ -334,7 +334,7 @@ describe("credit in the database", () => {
     }
     const work = async (node: number) => {
       const nodeId = crypto.randomUUID();
-      const credit = new PostgresCredit(sql, nodeId, "test");
+      const credit = new PostgresCredit(sql, nodeId, "test", 1);
       const audit = new PostgresAudit(sql, nodeId);
       const random = randomOf(seed + node);
       let spender = await credit.open();

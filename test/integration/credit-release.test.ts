@@ -228,11 +228,16 @@ describe("credit of a spender that is closed", () => {
   let accountId: AccountId;
 
   beforeEach(async () => {
-    credit = new PostgresCredit(sql, crypto.randomUUID(), "test");
+    credit = new PostgresCredit(sql, crypto.randomUUID(), "test", 1);
     spender = await credit.open();
-    accountId = crypto.randomUUID() as AccountId;
-    await sql`insert into accounts (id, name, free_nano_usd, created_at) values (${accountId}, 'test', 100, now())`;
+    accountId = await createAccount();
   });
+
+  async function createAccount(): Promise<AccountId> {
+    const id = crypto.randomUUID() as AccountId;
+    await sql`insert into accounts (id, name, free_nano_usd, created_at) values (${id}, 'test', 100, now())`;
+    return id;
+  }
 
   const ask = () => credit.ask({ accountId, spender, number: 1n, targetNanoUsd: 40n, extraNanoUsd: 0n });
   const places = async () => {
@@ -274,6 +279,29 @@ describe("credit of a spender that is closed", () => {
       () => credit.closeBelow((spender + 1n) as SpenderId),
     );
     expect(await places()).toEqual({ free: 100n, reserves: 0, spenders: 0 });
+  });
+
+  it("is free part by part: a locked account does not keep the others waiting", async () => {
+    const accounts = [accountId, await createAccount()];
+    for (const id of accounts)
+      await credit.ask({ accountId: id, spender, number: 1n, targetNanoUsd: 40n, extraNanoUsd: 0n });
+    const [first = accountId, last = accountId] = accounts.toSorted();
+    await using observer = await openDatabaseOf(service);
+    const free = async () => {
+      const rows = await observer<{ free: bigint }[]>`
+        select free_nano_usd as free from accounts where id in (${first}, ${last}) order by id`;
+      return rows.map((row) => row.free);
+    };
+    let closed: Promise<void> | undefined;
+    await inTransaction(sql, async (transaction) => {
+      await transaction`select from accounts where id = ${last} for update`;
+      closed = credit.closeBelow((spender + 1n) as SpenderId);
+      closed.catch(() => {});
+      await expect.poll(free, { timeout: 4_000 }).toEqual([100n, 60n]);
+    });
+    await closed;
+    expect(await free()).toEqual([100n, 100n]);
+    expect(await places()).toMatchObject({ reserves: 0, spenders: 0 });
   });
 
   it("is not granted to an ask that waited for the end of its close", async () => {

@@ -17,6 +17,7 @@ const SCENARIOS: readonly (readonly [when: string, scenario: Scenario])[] = [
   ["when the database is away", scenarios.DATABASE_IS_AWAY],
   ["when statements arrive late", scenarios.STATEMENTS_ARE_LATE],
   ["when nodes crash that answer requests with idempotency keys", scenarios.KEYS_AND_CRASHES],
+  ["when the close of a spender is interrupted", scenarios.CLOSES_ARE_INTERRUPTED],
   ["when processes stand still", scenarios.PROCESSES_STAND_STILL],
   ["when processes stand still for long", scenarios.PROCESSES_STAND_STILL_FOR_LONG],
   ["when the credit of nodes is released", scenarios.CREDIT_IS_RELEASED],

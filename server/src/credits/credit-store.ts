@@ -53,7 +53,7 @@ export interface UnseenSpender {
   readonly seenAt: Date;
 }
 
-/** The database in which nodes reserve credit. Each method is one transaction. */
+/** The database in which nodes reserve credit. Each method is one transaction, except {@link CreditStore.closeBelow}. */
 export interface CreditStore {
   /** Opens a new spender for this node. */
   open(): Promise<SpenderId>;
@@ -61,7 +61,10 @@ export interface CreditStore {
   ask(ask: Ask): Promise<AskAnswer>;
   /** Reports that the spenders are in use. @returns what has become of them, and what they should release. */
   heartbeat(spenders: readonly SpenderId[]): Promise<SpenderNews>;
-  /** Closes this node's spenders with a lower id and frees what they have reserved. */
+  /**
+   * Closes this node's spenders with a lower id and frees what they have reserved, in several transactions: if it is interrupted, some of
+   * their reserves are freed. Repeat it then. The spenders must neither owe charges nor have holds.
+   */
   closeBelow(id: SpenderId): Promise<void>;
   /** Lists other nodes' spenders that have not been seen for this long, by the database's clock. */
   listUnseen(unseenMs: number): Promise<readonly UnseenSpender[]>;

@@ -16,6 +16,8 @@ import { AWAY_MS, type ListedSpender, type ReleasedSpender } from "./spenders.ts
 
 /** The constraint that a statement with a closed spender violates; see 0010_credit_reserves.sql. */
 const SPENDER_REFERENCE = "credit_reserves_spender_fkey";
+/** How many accounts a transaction that closes a spender locks: asks and entries of these accounts wait for its end. */
+const CLOSED_AT_ONCE = 1_000;
 
 /** What is recorded of a release. */
 interface ReleaseNote {
@@ -34,12 +36,14 @@ export class PostgresCredit implements CreditStore {
   readonly #database: Database;
   readonly #nodeId: string;
   readonly #label: string;
+  readonly #closedAtOnce: number;
 
   /** `label` names this process for operators. */
-  constructor(database: Database, nodeId: string, label: string) {
+  constructor(database: Database, nodeId: string, label: string, closedAtOnce = CLOSED_AT_ONCE) {
     this.#database = database;
     this.#nodeId = nodeId;
     this.#label = label;
+    this.#closedAtOnce = closedAtOnce;
   }
 
   async open(): Promise<SpenderId> {
@@ -139,7 +143,26 @@ export class PostgresCredit implements CreditStore {
   async closeBelow(id: SpenderId): Promise<void> {
     const own = await this.#database<{ id: SpenderId }[]>`
       select id from credit_spenders where node_id = ${this.#nodeId} and id < ${id}`;
-    for (const { id: spender } of own) await this.#close(spender, null);
+    for (const { id: spender } of own) {
+      await this.#freeAllButLast(spender);
+      await this.#close(spender, null);
+    }
+  }
+
+  /**
+   * Frees what a spender of this node has reserved, a part of the accounts after the other. What the last transaction can free together with
+   * deleting the spender is left. If the process dies between two of them, its next start closes the rest: nothing is owed by the spender or
+   * held of it any more. That isn't known of the spenders of other nodes, which are therefore released in one transaction.
+   */
+  async #freeAllButLast(spender: SpenderId): Promise<void> {
+    const reserves = await this.#database<{ account_id: AccountId }[]>`
+      select account_id from credit_reserves where spender = ${spender} order by account_id`;
+    const accounts = reserves.map(({ account_id: id }) => id);
+    while (accounts.length > this.#closedAtOnce) {
+      const part = accounts.splice(0, this.#closedAtOnce);
+      const database = this.#database.withTimeout(CLOSE_TIMEOUT_MS);
+      await inTransaction(database, (sql) => freeReserves(sql, spender, part));
+    }
   }
 
   async listUnseen(unseenMs: number): Promise<readonly UnseenSpender[]> {
@@ -197,6 +220,26 @@ export class PostgresCredit implements CreditStore {
       }
     }
   }
+}
+
+/** Frees what the spender has reserved of some accounts. */
+async function freeReserves(
+  sql: Transaction,
+  spender: SpenderId,
+  accounts: readonly AccountId[],
+): Promise<void> {
+  const ids = sql.json([...accounts]);
+  await sql`
+    select from accounts where id in (select value::uuid from jsonb_array_elements_text(${ids}))
+    order by id for no key update`;
+  await sql`
+    with gone as (
+      delete from credit_reserves
+      where spender = ${spender} and account_id in (select value::uuid from jsonb_array_elements_text(${ids}))
+      returning account_id, granted_nano_usd - charged_nano_usd as amount
+    )
+    update accounts set free_nano_usd = free_nano_usd + gone.amount
+    from gone where accounts.id = gone.account_id and gone.amount > 0`;
 }
 
 async function closeSpender(

@@ -158,6 +158,26 @@ export const KEYS_AND_CRASHES = scenario(
   { invariants: MONEY },
 );
 
+/** A spender of several accounts is closed in parts: nodes die, and statements are lost or late, between two of these. */
+export const CLOSES_ARE_INTERRUPTED = scenario(
+  200,
+  {
+    accounts: 3,
+    nodes: { min: 1, max: 2 },
+    creditNanoUsd: { min: 50, max: 600 },
+    keyed: "never",
+    events: [
+      crashes,
+      restarts,
+      restarts,
+      hitMessages("database", ["request-late", "request-lost", "answer-lost"], ["closeBelow", "ask"]),
+    ],
+    minEvents: 2,
+    maxEvents: 8,
+  },
+  { invariants: MONEY },
+);
+
 /** Shorter than a claim lasts, beside other faults of the database and of processes. */
 export const PROCESSES_STAND_STILL = scenario(
   200,

@@ -189,7 +189,18 @@ export class CreditDatabase {
   }
 
   closeBelow(nodeId: string, below: SpenderId): void {
-    for (const [id, row] of this.spenders) if (row.nodeId === nodeId && id < below) this.#close(id, row);
+    while (!this.closeNext(nodeId, below));
+  }
+
+  /** One transaction of `closeBelow`, which frees one account. @returns whether nothing is left to close. */
+  closeNext(nodeId: string, below: SpenderId): boolean {
+    const former = [...this.spenders].find(([id, row]) => row.nodeId === nodeId && id < below);
+    if (former === undefined) return true;
+    const [id, { reserves }] = former;
+    const [next, ...others] = reserves;
+    if (next === undefined || others.length === 0) this.#close(...former);
+    else this.#free(id, ...next);
+    return false;
   }
 
   listUnseen(nodeId: string, unseenMs: number): readonly UnseenSpender[] {
@@ -310,10 +321,13 @@ export class CreditDatabase {
   }
 
   #close(id: SpenderId, { reserves }: SpenderRow): void {
-    for (const [accountId, { granted, charged }] of reserves) {
-      this.#setFree(accountId, (this.free.get(accountId) ?? 0n) + granted - charged);
-    }
+    for (const [accountId, reserve] of reserves) this.#free(id, accountId, reserve);
     this.spenders.delete(id);
+  }
+
+  #free(spender: SpenderId, accountId: AccountId, { granted, charged }: Reserve): void {
+    this.spenders.get(spender)?.reserves.delete(accountId);
+    this.#setFree(accountId, (this.free.get(accountId) ?? 0n) + granted - charged);
   }
 
   #setFree(accountId: AccountId, free: bigint): void {

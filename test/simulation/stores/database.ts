@@ -55,7 +55,10 @@ export class SimulatedDatabase {
       open: () => link.call("openSpender", () => credit.open(nodeId)),
       ask: (ask) => link.call("ask", () => credit.ask(ask)),
       heartbeat: (spenders) => link.call("heartbeat", () => credit.heartbeat(spenders)),
-      closeBelow: (id) => link.call("closeBelow", () => credit.closeBelow(nodeId, id)),
+      closeBelow: async (id) => {
+        // Each part is a message of its own, so that nodes are killed and messages lost between two of them.
+        while (!(await link.call("closeBelow", () => credit.closeNext(nodeId, id))));
+      },
       listUnseen: (unseenMs) => link.call("listUnseen", () => credit.listUnseen(nodeId, unseenMs)),
       releaseUnseen: (spender, unseenMs) =>
         link.call("releaseUnseen", () => credit.releaseUnseen(spender, unseenMs)),
