@@ -7,7 +7,6 @@ import { Recorder } from "../../server/src/audit/recorder.ts";
 import type { AccountId } from "../../server/src/contract/account.ts";
 import type { AuditEntry, EntryId } from "../../server/src/contract/entry.ts";
 import { encodeEntry } from "../../server/src/contract/entry-values.ts";
-import { Unavailable } from "../../server/src/errors/failure.ts";
 import { Journal } from "../../server/src/journal/journal.ts";
 import { auditEntry } from "../fixtures/audit-entry.ts";
 
@@ -180,7 +179,7 @@ describe("a recorded entry", () => {
     const recorder = new Recorder({ journal, durability: "journal", log, sink: { insertEntries } });
     const kept = entry();
     await recorder.record(kept);
-    await recorder.flushed(null);
+    await recorder.attempted(null);
     expect(committed).not.toContain(kept.id);
     isAway = false;
     await expect.poll(() => committed.has(kept.id)).toBe(true);
@@ -268,33 +267,6 @@ describe("a recorded entry", () => {
     await other.stored;
     await recorder.stop();
     expect(journal.rejectedLines()).toBe(1);
-  });
-
-  it("is waited for by reads until the database turns out to be unreachable, and by later ones not at all", async () => {
-    const sink = {
-      insertEntries: async () => {
-        await new Promise((resolve) => setTimeout(resolve, 20));
-        throw Object.assign(new Error("write CONNECT_TIMEOUT"), { code: "CONNECT_TIMEOUT" });
-      },
-    };
-    const { journal } = await Journal.open({ folder, sync: false });
-    const recorder = new Recorder({ journal, sink, durability: "journal", log });
-    await recorder.record(entry());
-    await expect(recorder.flushed(null)).rejects.toThrow(Unavailable);
-    await recorder.flushed(null);
-    await recorder.stop();
-  });
-
-  it("is waited for by reads for five seconds at most", async () => {
-    const answers: (() => void)[] = [];
-    const sink = { insertEntries: () => new Promise<void>((resolve) => answers.push(resolve)) };
-    const { journal } = await Journal.open({ folder, sync: false });
-    const recorder = new Recorder({ journal, sink, durability: "journal", log });
-    await recorder.record(entry());
-    // The statement never ends, and neither fails.
-    await expect(recorder.flushed(null)).rejects.toThrow(Unavailable);
-    for (const answer of answers) answer();
-    await recorder.stop();
   });
 
   it("is refused before its request is served without capacity, until the database is back", async () => {

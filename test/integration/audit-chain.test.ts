@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { verifyAuditExport } from "../../sdk/src/audit/verify-export.ts";
 import { UnverifiableExportError } from "../../sdk/src/core/errors.ts";
+import { inTransaction } from "../../server/src/database/database.ts";
 import { openDatabaseOf, type ServiceDatabase } from "../fixtures/database.ts";
 import { sendChat } from "../fixtures/request.ts";
 import { type Service, startService } from "../fixtures/service.ts";
@@ -54,6 +55,33 @@ async function exportedLines(owner: RecordedOwner, query = ""): Promise<string[]
   const response = await fetch(`${service.baseUrl}/v1/audit/export?${query}`, { headers: owner.headers });
   return (await response.text()).trimEnd().split("\n");
 }
+
+it("an export and a page lack no request that is not in the database yet: they are refused meanwhile", async () => {
+  const owner = await signUp(service.baseUrl);
+  const { key } = await owner.trpc.keys.create.mutate({ name: "busy" });
+  const { token } = await owner.trpc.tokens.create.mutate({ name: "reader" });
+  const { id } = await owner.trpc.account.get.query();
+  const headers = { authorization: `Bearer ${token}` };
+  const send = async () =>
+    void (await (await sendChat(service.baseUrl, key, { model: "sandbox/echo" })).arrayBuffer());
+  const statuses = () =>
+    Promise.all(
+      ["/v1/audit/export", "/v1/audit"].map(
+        async (path) => (await fetch(`${service.baseUrl}${path}`, { headers })).status,
+      ),
+    );
+  await send();
+  expect(await statuses()).toEqual([200, 200]);
+  await inTransaction(sql, async (transaction) => {
+    await transaction`select from audit_chains where account_id = ${id} for update`;
+    await send();
+    // When the recorder's statement was cancelled.
+    expect(await statuses()).toEqual([503, 503]);
+  });
+  await expect.poll(statuses, { timeout: 10_000 }).toEqual([200, 200]);
+  const response = await fetch(`${service.baseUrl}/v1/audit/export`, { headers });
+  expect((await response.text()).trimEnd().split("\n")).toHaveLength(2);
+});
 
 describe("the integrity of an account's entries", () => {
   it("is verified online and offline", async () => {

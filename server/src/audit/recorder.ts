@@ -214,18 +214,41 @@ export class Recorder {
   }
 
   /**
-   * Resolves when everything recorded so far of an account is in the database, or at once while inserts fail. `null`: of all accounts.
+   * Resolves when everything recorded so far of an account is in the database. `null`: of all accounts. What follows may list entries: none
+   * that was recorded before is missing, except those that the database has refused for their content.
+   *
+   * @throws {Unavailable} after 5 seconds, or when the insert that it waited for failed, for whatever reason: what others retry is complete
+   *   later, and what they take for complete never is.
+   */
+  async flushed(accountId: AccountId | null): Promise<void> {
+    if (!this.#hasPending(accountId)) return;
+    const last = this.#recorded;
+    const before = this.#failures;
+    this.#pacing.hastenForRead(last);
+    await withTimeout(ANSWER_TIMEOUT_MS, async () => {
+      while (this.#processed < last && this.#failures === before) await this.#nextOutcome();
+    });
+    if (this.#processed < last)
+      throw new Unavailable("the database has not recorded the latest requests yet");
+  }
+
+  /**
+   * As {@link flushed}, but resolves at once while inserts fail. For sums and times of last use, which may be shown without the latest requests.
    *
    * @throws {Unavailable} after 5 seconds: there may be a long backlog; or when the insert that it waited for did not reach the database:
    *   a read that followed would wait in vain for as long again.
    */
-  async flushed(accountId: AccountId | null): Promise<void> {
-    // A reader without requests of its own must not make the batches of the others small.
-    if (accountId !== null && this.#pending.countOf(accountId) === 0) return;
+  async attempted(accountId: AccountId | null): Promise<void> {
+    if (!this.#hasPending(accountId)) return;
     this.#pacing.hastenForRead(this.#recorded);
     const before = this.#failures;
     await withTimeout(ANSWER_TIMEOUT_MS, () => this.#untilAttempted(this.#recorded));
     if (this.#failures > before && this.#isUnreachable) throw new Unavailable("the database is unreachable");
+  }
+
+  /** A reader without requests of its own must not make the batches of the others small. */
+  #hasPending(accountId: AccountId | null): boolean {
+    return accountId === null ? this.#pending.size > 0 : this.#pending.countOf(accountId) > 0;
   }
 
   /** Inserts the remaining entries if the database accepts them. The journal keeps the rest for the next start. */

@@ -261,7 +261,7 @@ export class UsageReports {
     reader: Reader,
     read: () => Promise<Result>,
   ): Promise<Result> {
-    await this.#recorder.flushed(accountId);
+    await this.#recorder.attempted(accountId);
     return this.#reads.inOneSlice(reader, read);
   }
 }

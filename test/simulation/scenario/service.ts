@@ -112,7 +112,7 @@ export async function startService(parts: ServiceParts): Promise<Service> {
     store: database.keyStore(databaseLink),
     publisher,
     mint: new KeyMint(new Uint8Array(32)),
-    flushed: (accountId) => recorder.flushed(accountId),
+    flushed: (accountId) => recorder.attempted(accountId),
     reads: new Reads(monotonicMs),
     now,
   });
