@@ -11,7 +11,7 @@ import { rowsOf } from "./audit-page.ts";
 const KB = 1_024;
 const MAX_SCRIPT_BYTES = 200 * KB;
 /** Of pages that have both charts and programs to copy. */
-const MAX_DETAILS_SCRIPT_BYTES = 207 * KB;
+const MAX_DETAILS_SCRIPT_BYTES = 209 * KB;
 const MAX_DOOR_SCRIPT_BYTES = 90 * KB;
 const MAX_PAGE_BYTES = 250 * KB;
 /** What an open page may ask for in a minute: some 1.5 KB a second. */
@@ -75,7 +75,7 @@ async function firstLoadOf(path: string, visitor: Visitor | null): Promise<Traff
 }
 
 describe.skipIf(!hasBrowser)("the first load", () => {
-  it("takes less than 200 KB of script, or 207 with charts and programs, on every page of an account", async () => {
+  it("takes less than 200 KB of script, or 209 with charts and programs, on every page of an account", async () => {
     const owner = await signUpWithKey(site.service.baseUrl);
     await fetch(`${site.service.baseUrl}/v1/models`, { headers: { authorization: `Bearer ${owner.key}` } });
     const [key] = (await owner.trpc.keys.list.query()).keys;
