@@ -68,38 +68,6 @@ const earlyTheme: Plugin = {
   },
 };
 
-/**
- * Shows that the page loads, on a slow connection seconds before its code and styles have come. The styles of that are in a small file of their
- * own, and the other style sheets are linked below the text, because a browser draws nothing below a style sheet that it waits for.
- */
-const earlyText: Plugin = {
-  name: "early-text",
-  apply: "build",
-  buildStart() {
-    const [tokens, early] = ["tokens", "early"].map((name) =>
-      readFileSync(new URL(`src/styles/${name}.css`, import.meta.url), "utf8"),
-    );
-    const source = `${tokens}${early}`.replaceAll(/\/\*.*?\*\//gs, "").replaceAll(/\s+/g, " ");
-    this.emitFile({ type: "asset", name: "early.css", source });
-  },
-  transformIndexHtml: {
-    order: "post",
-    handler: (html, { bundle = {} }) => {
-      const linked = / *<link rel="stylesheet"[^>]*>\n/g;
-      const others = html.match(linked) ?? [];
-      const early = Object.keys(bundle).filter((name) => /\/early-(?!theme).*\.css$/.test(name));
-      return {
-        html: html.replaceAll(linked, "").replace("  </body>", `${others.join("")}  </body>`),
-        tags: early.map((name) => ({
-          tag: "link",
-          attrs: { rel: "stylesheet", href: `/${name}` },
-          injectTo: "head-prepend" as const,
-        })),
-      };
-    },
-  },
-};
-
 /** Adds the licenses of the packages that the pages contain, and that of the icons. */
 const notices: Plugin = {
   name: "notices",
@@ -113,14 +81,7 @@ const notices: Plugin = {
 };
 
 export default defineConfig({
-  plugins: [
-    react(),
-    { name: "sign-in", configureServer: serveSignIn },
-    preloadedFont,
-    earlyText,
-    earlyTheme,
-    notices,
-  ],
+  plugins: [react(), { name: "sign-in", configureServer: serveSignIn }, preloadedFont, earlyTheme, notices],
   css: {
     modules: {
       // Readable, and named after the file: a module that adjusts another component's part writes `:global(.Button_button)`.

@@ -103,37 +103,6 @@ describe.skipIf(!hasBrowser)("the first load", () => {
     }
   });
 
-  it.each([
-    { path: "/", theme: "light", ground: "rgb(250, 250, 248)" },
-    { path: "/", theme: "dark", ground: "rgb(15, 19, 18)" },
-    { path: "/sign-in", theme: "dark", ground: "rgb(15, 19, 18)" },
-  ])(
-    "of $path says that it loads, in the $theme theme, before its code and styles have come",
-    async (first) => {
-      const owner = await signUpWithKey(site.service.baseUrl);
-      const { page, complaints } = await site.page();
-      if (first.path === "/") await signInBy(page, owner);
-      await page.addInitScript((theme) => localStorage.setItem("theme", theme), first.theme);
-      let send = () => {};
-      const sent = new Promise<void>((resolve) => {
-        send = resolve;
-      });
-      await page.route(/\/assets\/(?!early)/, async (route) => {
-        await sent;
-        await route.fallback();
-      });
-      await page.goto(first.path, { waitUntil: "commit" });
-      const early = page.getByText("Loading…", { exact: true });
-      await early.waitFor();
-      const ground = () => page.evaluate(() => getComputedStyle(document.documentElement).backgroundColor);
-      await expect.poll(ground).toBe(first.ground);
-      send();
-      await page.getByRole("heading", { level: 1 }).waitFor();
-      expect(await early.isVisible()).toBe(false);
-      expect(complaints).toEqual([]);
-    },
-  );
-
   it("moves nothing when the font arrives late, but letters within their lines", async () => {
     const owner = await signUpWithKey(site.service.baseUrl);
     const { page } = await site.page();
