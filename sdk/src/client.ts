@@ -1,7 +1,7 @@
 import type { APIPromise } from "./core/api-promise.ts";
 import { fromCaller, objectOf, withoutUnset } from "./core/checks.ts";
 import { type ClientEvents, ClientListeners } from "./core/client-events.ts";
-import { unset } from "./core/environment.ts";
+import { unsetError } from "./core/environment.ts";
 import { OstiaryError } from "./core/errors.ts";
 import { isFields } from "./core/fields.ts";
 import type { HeadersLike } from "./core/headers.ts";
@@ -113,7 +113,7 @@ export class Ostiary {
     const keyVariable = `${prefix}_API_KEY`;
     const apiKey = secretOf("API key", options.apiKey, keyVariable);
     const token = secretOf("management token", options.managementToken, `${prefix}_MANAGEMENT_TOKEN`);
-    const noKey = () => unset("API key", keyVariable, "apiKey");
+    const noKey = () => unsetError("API key", keyVariable, "apiKey");
     if (apiKey === undefined && token === undefined) throw noKey();
     const secretFor = (api: Api): string => {
       const secret = api === "management" ? (token ?? apiKey) : api === "audit" ? (apiKey ?? token) : apiKey;

@@ -12,19 +12,19 @@ const surroundings = globalThis as unknown as Surroundings;
 
 /** An environment variable, trimmed; `undefined` when it is unset, empty or not accessible. */
 export function readVariable(name: string): string | undefined {
-  return accessed(name) ?? undefined;
+  return readIfPermitted(name) ?? undefined;
 }
 
 /** The error of a client without the value of a variable. @param option the client's option for the same value. */
-export function unset(what: string, name: string, option: string): OstiaryError {
-  const reason = accessed(name) === null ? " (Deno lacks --allow-env)" : "";
+export function unsetError(what: string, name: string, option: string): OstiaryError {
+  const reason = readIfPermitted(name) === null ? " (Deno lacks --allow-env)" : "";
   return new OstiaryError(
     `No ${what} is set. Set the environment variable ${name}${reason}, or pass ${option}.`,
   );
 }
 
-/** As {@link readVariable}; `null` if it is not accessible. */
-export function accessed(name: string): string | null | undefined {
+/** As {@link readVariable}; `null` if Deno does not permit it. */
+export function readIfPermitted(name: string): string | null | undefined {
   try {
     const value = surroundings.process?.env?.[name] ?? surroundings.Deno?.env?.get(name);
     return value?.trim() || undefined;

@@ -2,7 +2,7 @@ import type { ClientOptions } from "../client.ts";
 import { fromCaller, functionOf, notNegative, positive } from "./checks.ts";
 import type { ClientListeners } from "./client-events.ts";
 import { DEFAULT_STREAM_IDLE_TIMEOUT_MS } from "./deadline.ts";
-import { accessed, isBrowser, readVariable, unset } from "./environment.ts";
+import { isBrowser, readIfPermitted, readVariable, unsetError } from "./environment.ts";
 import { OstiaryError } from "./errors.ts";
 import { Log, logLevelOf } from "./log.ts";
 import { isFetchReplaced, nodeHttp } from "./node-http.ts";
@@ -23,9 +23,9 @@ export function transportOf(
 ): { readonly transport: Transport; readonly baseURL: string } {
   const variable = `${prefix}_BASE_URL`;
   const given = fromCaller(() => options.baseURL?.trim());
-  const address = given || accessed(variable);
+  const address = given || readIfPermitted(variable);
   // The service at the default address could be another one, which would get the key.
-  if (address === null) throw unset("base URL", variable, "baseURL");
+  if (address === null) throw unsetError("base URL", variable, "baseURL");
   const baseURL = withVersion(address ?? DEFAULT_BASE_URL, given ? "" : ` in ${variable}`);
   const level = fromCaller(() => logLevelOf(options.logLevel ?? readVariable(`${prefix}_LOG_LEVEL`)));
   const transport = new Transport({
@@ -83,7 +83,7 @@ export function secretOf(what: string, given: string | undefined, variable: stri
 
 /** The error of a client that needs a management token. */
 export function missingToken(prefix: string): OstiaryError {
-  return unset("management token", `${prefix}_MANAGEMENT_TOKEN`, "managementToken");
+  return unsetError("management token", `${prefix}_MANAGEMENT_TOKEN`, "managementToken");
 }
 
 /** @throws {OstiaryError} this is a browser or an app, and the options do not allow it. */

@@ -145,6 +145,7 @@ export function notFoundHint(path: string, servedAt: (path: string) => string | 
   if (hint === null) {
     return new Failure("not_found", "No such path. See the API reference at /v1/openapi.json.");
   }
+  // Hints for a path that has a part twice say themselves how to set it.
   const isEnough = right === path || hint.includes("base URL");
   if (isEnough || ADDED_BY_CLIENT.test(path) || PROBE.test(right)) return new Failure("not_found", hint);
   return new Failure(
