@@ -1,7 +1,7 @@
 import { Failure, toFailure } from "../errors/failure.ts";
 import { UpstreamRefused } from "../upstream/dialect.ts";
 import { TransportError } from "../upstream/transport.ts";
-import { RoutesFailed } from "./gateway.ts";
+import { RoutesFailed } from "./routes-failed.ts";
 
 /** Turns an upstream's error into the failure for the client. */
 export function upstreamFailure(thrown: unknown): Failure {

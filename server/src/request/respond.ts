@@ -3,7 +3,7 @@ import { rateHeaders } from "../admission/rate-headers.ts";
 import { type EndReason, requestIdOf } from "../contract/entry.ts";
 import { Failure, toFailure } from "../errors/failure.ts";
 import type { ResponseHeaders } from "../errors/response-headers.ts";
-import { RoutesFailed } from "../gateway/gateway.ts";
+import { RoutesFailed } from "../gateway/routes-failed.ts";
 import { isUpstreamFault, upstreamFailure } from "../gateway/upstream-failure.ts";
 import {
   type EntryFacts,
