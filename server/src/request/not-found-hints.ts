@@ -1,5 +1,8 @@
 import { Failure } from "../errors/failure.ts";
 
+/** The paths that a hint is for, and what to use instead of them. `saysBaseUrl`: the hint itself says how to set the client's base URL. */
+type Hint = readonly [paths: RegExp, hint: string, saysBaseUrl?: "says base URL"];
+
 const GOOGLE_HINT = "Google's API is not served. Use a client for OpenAI's or Anthropic's API.";
 const WHAT_IS_SERVED =
   "This operation is not served. Use POST /v1/chat/completions, POST /v1/responses, POST /v1/messages, POST /v1/embeddings, GET /v1/models or GET /v1/audit.";
@@ -14,7 +17,7 @@ export const OLLAMA_PATH =
  * Operations on paths that lie below a served one, and what to use instead. They come before the operation whose parameter their last
  * segment could be, and before {@link HINTS}.
  */
-const UNSERVED: readonly (readonly [RegExp, string])[] = [
+const UNSERVED: readonly Hint[] = [
   [
     /^\/v1\/responses\/compact$/,
     "Compaction is not served. Send a shorter history, or a summary of it, as `input`.",
@@ -37,10 +40,12 @@ const UNSERVED: readonly (readonly [RegExp, string])[] = [
   [
     /^\/v1\/messages\/(?:v1\/)?messages(?:\/|$)/,
     "The path has /messages twice. Set the client's base URL to the address of the service: Anthropic's clients add /v1/messages.",
+    "says base URL",
   ],
   [
     /^\/v1\/(?:chat\/completions|responses|embeddings)\/(?:v1\/)?(?:chat\/completions|responses|embeddings|models)(?:\/|$)/,
     "The path has two operations. Set the client's base URL so that it ends in /v1.",
+    "says base URL",
   ],
 ];
 
@@ -49,7 +54,7 @@ const PROBE =
   /^\/v1\/(?:api\/)?(?:health|healthcheck|health_check|livez|live|ready|ping|status)(?:\/[^/]+)?$/;
 
 /** Operations that clients of OpenAI's API may call, and what to use instead. */
-const HINTS: readonly (readonly [RegExp, string])[] = [
+const HINTS: readonly Hint[] = [
   [
     /^\/v1\/chat\/completions\/[^/]/,
     "Chat completions are not stored. Call POST /v1/responses, which stores its answers for GET /v1/responses/{id}.",
@@ -92,6 +97,7 @@ const HINTS: readonly (readonly [RegExp, string])[] = [
   [
     /^\/v1\/v1\/(?:messages|complete)(\/|$)/,
     "The path has /v1 twice. Set the client's base URL without /v1 at its end: Anthropic's clients add it.",
+    "says base URL",
   ],
   [
     /^\/v1\/openai\/deployments\//,
@@ -100,7 +106,11 @@ const HINTS: readonly (readonly [RegExp, string])[] = [
   [/^\/v1\/v1(?:alpha|beta)\d*\//, GOOGLE_HINT],
   [OLLAMA_PATH, "Ollama's API is not served. Use a client for OpenAI's or Anthropic's API."],
   [PROBE, "Use GET /readyz or GET /healthz."],
-  [/^\/v1\/v1\//, "The path has /v1 twice. Set the client's base URL so that it ends in /v1 once."],
+  [
+    /^\/v1\/v1\//,
+    "The path has /v1 twice. Set the client's base URL so that it ends in /v1 once.",
+    "says base URL",
+  ],
 ];
 
 /** The paths whose clients add `/v1` themselves: Anthropic's. `@ai-sdk/anthropic` does not. */
@@ -130,7 +140,7 @@ export function isUnserved(method: string, path: string): boolean {
 
 /** What to use instead of a path that is not served; `null` if nothing is known. */
 export function hintFor(path: string): string | null {
-  return hintIn(UNSERVED, path) ?? hintIn(HINTS, path);
+  return (hintIn(UNSERVED, path) ?? hintIn(HINTS, path))?.[1] ?? null;
 }
 
 /**
@@ -141,12 +151,12 @@ export function hintFor(path: string): string | null {
 export function notFoundHint(path: string, servedAt: (path: string) => string | null): Failure {
   const right = withVersion(path);
   const served = right === path ? null : servedAt(right);
-  const hint = hintIn(UNSERVED, right) ?? (served === null ? hintIn(HINTS, right) : `Use ${served}.`);
+  const known = hintIn(UNSERVED, right) ?? (served === null ? hintIn(HINTS, right) : null);
+  const hint = known?.[1] ?? (served === null ? null : `Use ${served}.`);
   if (hint === null) {
     return new Failure("not_found", "No such path. See the API reference at /v1/openapi.json.");
   }
-  // Hints for a path that has a part twice say themselves how to set it.
-  const isEnough = right === path || hint.includes("base URL");
+  const isEnough = right === path || known?.[2] !== undefined;
   if (isEnough || ADDED_BY_CLIENT.test(path) || PROBE.test(right)) return new Failure("not_found", hint);
   return new Failure(
     "not_found",
@@ -154,6 +164,6 @@ export function notFoundHint(path: string, servedAt: (path: string) => string | 
   );
 }
 
-function hintIn(hints: typeof HINTS, path: string): string | null {
-  return hints.find(([pattern]) => pattern.test(path))?.[1] ?? null;
+function hintIn(hints: readonly Hint[], path: string): Hint | null {
+  return hints.find(([paths]) => paths.test(path)) ?? null;
 }
