@@ -187,7 +187,7 @@ models: [{ id: x, aliases: [y], routes: [{ upstream: nowhere }] }, { id: y, rout
     ['{\n  "models": [\n    { "id": "x" }\n}', "4:1: expected , or ]"],
     [
       '{\n  "models": [],\n  "upstreams": {\n',
-      "4:1: the file ends too early: expected a name in double quotes",
+      "4:1: the JSON ends too early: expected a name in double quotes",
     ],
     ['{ "models": [] "upstreams": {} }', "1:16: expected , or }"],
     [
@@ -197,7 +197,7 @@ models: [{ id: x, aliases: [y], routes: [{ upstream: nowhere }] }, { id: y, rout
     ['{ "models" [] }', "1:12: expected : after the name"],
     ['{ "models": [1, 2,] "upstreams": 1 }', "1:19: JSON has no comma before ]"],
     ['{ // models\n "models": [] }}', "1:3: JSON has no comments"],
-    ['{ "models": [] }\n}', "2:1: expected the end of the file"],
+    ['{ "models": [] }\n}', "2:1: expected the end of the JSON"],
   ])("explains a fault of JSON as one: %j", async (text, fault) => {
     expect(await problems(text, "models.json")).toEqual([`models.json:${fault}`]);
     if (text.startsWith('{ "')) expect(await problems(text)).toEqual([`catalog.yaml:${fault}`]);

@@ -331,7 +331,11 @@ describe("the use of an account's limits", () => {
 
 describe("an invalid configuration of plans", () => {
   it.each([
-    ["{", /OSTIARY_PLANS: its JSON is not valid: /],
+    [
+      "{",
+      /OSTIARY_PLANS: its JSON is not valid: line 1, column 2: the JSON ends too early: expected a name in double quotes/,
+    ],
+    ['{"free": sk-secret}', /its JSON is not valid: line 1, column 10: expected a value/],
     [
       "/no/such/file.json",
       /must be JSON that begins with \{, or the path of a JSON file: .*file\.json cannot be read: it does not exist/,
@@ -346,5 +350,6 @@ describe("an invalid configuration of plans", () => {
     const { code, stderr } = await runToExit({ env: { OSTIARY_PLANS: plans } });
     expect(code).toBe(1);
     expect(stderr).toMatch(words);
+    expect(stderr).not.toContain("sk-secret");
   });
 });

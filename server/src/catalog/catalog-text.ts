@@ -38,8 +38,7 @@ async function parseCatalogText(path: string, text: string): Promise<CatalogText
   const { yaml, document, lines } = await documentOf(text);
   const fault = document.errors.length > 0 && isMeantAsJson(path, text) ? jsonFault(text) : null;
   if (fault !== null) {
-    const { line, col } = lines.linePos(fault.offset);
-    return { content: null, faults: [`${path}:${line}:${col}: ${fault.reason}`] };
+    return { content: null, faults: [`${path}:${fault.line}:${fault.column}: ${fault.reason}`] };
   }
   const faults = document.errors.map(({ code, message, pos: [start] }) => {
     const { line, col } = lines.linePos(start);

@@ -4,7 +4,9 @@ const OTHER_VALUE = /-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[Ee][+-]?\d+)?(?![\w.])|(?:tru
 
 /** Where a text stops being JSON, and why. The reason quotes nothing of the text, which may have a secret. */
 export interface JsonFault {
-  readonly offset: number;
+  /** From 1, as {@link JsonFault.column}. */
+  readonly line: number;
+  readonly column: number;
   readonly reason: string;
 }
 
@@ -22,7 +24,9 @@ const HABITS: readonly (readonly [RegExp, string])[] = [
 export function jsonFault(text: string): JsonFault | null {
   const reader = new Reader(text);
   const reason = reader.value() ?? reader.end();
-  return reason === null ? null : { offset: reader.offset, reason };
+  if (reason === null) return null;
+  const lines = text.slice(0, reader.offset).split("\n");
+  return { line: lines.length, column: (lines.at(-1) ?? "").length + 1, reason };
 }
 
 /** Reads values. Each method returns what is wrong at the offset, or `null` after it has passed what it reads. */
@@ -42,7 +46,7 @@ class Reader {
   }
 
   end(): string | null {
-    return this.#next() === undefined ? null : this.#expected("the end of the file");
+    return this.#next() === undefined ? null : this.#expected("the end of the JSON");
   }
 
   #field(): string | null {
@@ -62,7 +66,7 @@ class Reader {
   }
 
   #expected(what: string): string {
-    if (this.#next() === undefined) return `the file ends too early: expected ${what}`;
+    if (this.#next() === undefined) return `the JSON ends too early: expected ${what}`;
     return HABITS.find(([pattern]) => this.#begins(pattern))?.[1] ?? `expected ${what}`;
   }
 

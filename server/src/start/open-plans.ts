@@ -7,6 +7,7 @@ import type { Plan } from "../contract/account.ts";
 import { BUILT_IN_PLANS, type Plans, type PlanTerms } from "../contract/plans.ts";
 import { messageOf } from "../errors/issue-message.ts";
 import { fileReasonOf } from "../errors/system-errors.ts";
+import { jsonFault } from "../json/json-fault.ts";
 import { fileForMessage } from "../secrets/named-elsewhere.ts";
 
 const limit = z.number().int().min(1).max(1_000_000_000).nullable();
@@ -75,10 +76,8 @@ async function readJson(configured: string): Promise<unknown> {
 }
 
 function parse(text: string, what: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch (error) {
-    const reason = error instanceof Error ? (error.message.split("\n", 1)[0] ?? "") : "";
-    throw new ConfigError([`OSTIARY_PLANS: ${what} is not valid: ${reason}`]);
-  }
+  const fault = jsonFault(text);
+  if (fault === null) return JSON.parse(text.replace(/^\ufeff/, ""));
+  const { line, column, reason } = fault;
+  throw new ConfigError([`OSTIARY_PLANS: ${what} is not valid: line ${line}, column ${column}: ${reason}`]);
 }
