@@ -4,7 +4,7 @@ import { afterAll, afterEach, beforeAll } from "vitest";
 import { DEFAULT_BREAKER, type Upstream } from "../../server/src/catalog/catalog.ts";
 import { Credential } from "../../server/src/catalog/credential.ts";
 import type { Conversation } from "../../server/src/conversation/conversation.ts";
-import { answerThrough } from "../../server/src/gateway/gateway.ts";
+import { answerThrough } from "../../server/src/gateway/answer-through.ts";
 import { JsonBody } from "../../server/src/json/json-body.ts";
 import { SEAL_KEY_BYTES, Sealer } from "../../server/src/secrets/sealer.ts";
 import type { TextTally } from "../../server/src/tokens/text-tally.ts";

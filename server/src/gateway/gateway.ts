@@ -1,11 +1,9 @@
 import type { Catalog, CatalogModel, Route, Upstream } from "../catalog/catalog.ts";
 import type { AccountId } from "../contract/account.ts";
-import type { AnswerHead, WireRequest } from "../conversation/wire.ts";
+import type { AnswerHead } from "../conversation/wire.ts";
 import { Failure } from "../errors/failure.ts";
 import type { RequestSignal } from "../errors/request-signal.ts";
-import type { JsonObject } from "../json/json.ts";
 import type { JsonBody } from "../json/json-body.ts";
-import type { TextTally } from "../tokens/text-tally.ts";
 import type { Usage } from "../tokens/token-estimate.ts";
 import { type AnswerMemory, NoAnswerMemory } from "../upstream/answer-memory.ts";
 import {
@@ -16,16 +14,15 @@ import {
   type WireAnswer,
 } from "../upstream/dialect.ts";
 import { TransportError } from "../upstream/transport.ts";
-import { imagesSent } from "../upstream/write-conversation.ts";
-import { withFirstItem } from "./primed-stream.ts";
+import { answerThrough, type ClientRequest } from "./answer-through.ts";
+import { primedAnswer, wholeAnswer } from "./primed-answer.ts";
 import { RetryBudget } from "./retry-budget.ts";
 import { shuffleByWeight } from "./route-order.ts";
 import { RoutesFailed } from "./routes-failed.ts";
-import { translated } from "./translate.ts";
 import type { Sender } from "./upstream-breaker.ts";
 import { type UpstreamHealth, UpstreamState } from "./upstream-health.ts";
 import { type Verdict, verdictOf } from "./verdict.ts";
-import { cutCredential, errorWithoutCredential } from "./without-credential.ts";
+import { errorWithoutCredential } from "./without-credential.ts";
 
 interface ModelRequest {
   readonly model: CatalogModel;
@@ -38,13 +35,7 @@ interface ModelRequest {
 }
 
 /** A request for an answer, in the format of its client. */
-export interface AnswerRequest extends ModelRequest {
-  readonly request: WireRequest;
-  /** The maximum tokens of the answer that are paid for; `null`: as many as the model gives. */
-  readonly maxTokens: number | null;
-  /** Counts the tokens of the request and its answer where an upstream does not. */
-  readonly estimate: (produced: TextTally) => Promise<Usage>;
-}
+export interface AnswerRequest extends ModelRequest, ClientRequest {}
 
 export interface EmbeddingRequest extends ModelRequest {
   /** In OpenAI's format. */
@@ -293,72 +284,6 @@ function upstreamCallOf(
 ): UpstreamCall {
   memory?.reset();
   return { upstream, upstreamModel: route.model, publicModel: model.id, signal, memory };
-}
-
-/** Forwards a request to an upstream of its own wire. For every other upstream request and answer are translated. */
-export function answerThrough(
-  dialect: Dialect,
-  call: UpstreamCall,
-  answerRequest: Pick<AnswerRequest, "request" | "maxTokens" | "estimate">,
-  head: () => AnswerHead,
-): Promise<WireAnswer> {
-  const { request, maxTokens, estimate } = answerRequest;
-  if (dialect.own?.wire !== request.wire) return answerTranslated(dialect, call, answerRequest, head);
-  // Fields are listed by name, because spreading objects costs more CPU time.
-  const { upstream, upstreamModel, publicModel, signal, memory } = call;
-  return dialect.own
-    .forward({ upstream, upstreamModel, publicModel, signal, memory, request, maxTokens })
-    .then((answer) => ("kind" in answer ? answer : translated(answer, { request, head: head(), estimate })));
-}
-
-async function answerTranslated(
-  dialect: Dialect,
-  { upstream, upstreamModel, publicModel, signal, memory }: UpstreamCall,
-  { request, maxTokens, estimate }: Pick<AnswerRequest, "request" | "maxTokens" | "estimate">,
-  head: () => AnswerHead,
-): Promise<WireAnswer> {
-  const conversation = request.conversation();
-  const { stream } = request;
-  const call = { upstream, upstreamModel, publicModel, signal, memory, conversation, stream, maxTokens };
-  const { events, ignored } = await dialect.converse(call);
-  const answer = { events, ignored: [...conversation.ignored, ...ignored] };
-  const images = imagesSent(conversation, ignored);
-  return await translated(answer, { request, head: head(), estimate, images });
-}
-
-/**
- * Waits for the first event of a stream. It is not written inside {@link Gateway.answer}: functions that are made there keep the request in
- * memory, however long its prompt is, and those of a stream last as long as the stream.
- */
-function primedAnswer(
-  answer: WireAnswer,
-  upstream: Upstream,
-  ended: (reason: unknown) => void,
-): WireAnswer | Promise<WireAnswer> {
-  if (answer.kind === "whole") return wholeAnswer(answer, upstream, ended);
-  const change = cutCredential(upstream);
-  const changeError = (reason: unknown) => errorWithoutCredential(reason, upstream);
-  const { stored } = answer;
-  return withFirstItem(answer.events, { change, changeError, ended }).then((events) => ({
-    ...answer,
-    events,
-    last: (usage: Usage, changes: JsonObject) => change(answer.last(usage, changes)),
-    // A failure may repeat what was received before it.
-    controlEvents: {
-      heartbeat: () => answer.controlEvents.heartbeat(),
-      failure: (failure: Failure) => change(answer.controlEvents.failure(failure)),
-    },
-    ...(stored && { stored: (usage: Usage) => change(stored(usage)) }),
-  }));
-}
-
-function wholeAnswer(answer: WholeAnswer, upstream: Upstream, ended: (reason: unknown) => void): WholeAnswer {
-  ended(null);
-  const change = cutCredential(upstream);
-  const body = change(answer.body);
-  const { stored } = answer;
-  if (body === answer.body && stored === undefined) return answer;
-  return { ...answer, body, ...(stored && { stored: () => change(stored()) }) };
 }
 
 function atCapacity(): Failure {
