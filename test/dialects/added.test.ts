@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { catalogJsonSchema } from "../../server/src/catalog/catalog-file.ts";
+import { signatureSealer } from "../../server/src/conversation/sealed-signature.ts";
 import { Gateway } from "../../server/src/gateway/gateway.ts";
 import { JsonBody } from "../../server/src/json/json-body.ts";
 import { SEAL_KEY_BYTES, Sealer } from "../../server/src/secrets/sealer.ts";
@@ -19,7 +20,7 @@ vi.mock(import("../../server/src/upstream/dialects.ts"), async (importOriginal) 
   return { ...original, DIALECTS: [...original.DIALECTS, parrot] };
 });
 
-const SEALER = { sealer: new Sealer([new Uint8Array(SEAL_KEY_BYTES)]), context: "test" };
+const SIGNATURES = signatureSealer(new Sealer([new Uint8Array(SEAL_KEY_BYTES)]), "test");
 let folder: string;
 
 beforeAll(async () => {
@@ -54,7 +55,7 @@ describe("a dialect that is a folder and a place in the list", () => {
     if (model === null || body === null) throw new Error("no model");
     const { answer, upstream } = await gateway.answer({
       model,
-      request: chatRequest(body, { stream: false, includeUsage: false, sealer: SEALER }),
+      request: chatRequest(body, { stream: false, includeUsage: false, signatures: SIGNATURES }),
       signal: new AbortController().signal,
       maxTokens: null,
       estimate: async () => NO_USAGE,

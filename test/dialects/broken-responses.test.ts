@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { catalogOf, uncatalogued } from "../../server/src/catalog/catalog.ts";
+import { signatureSealer } from "../../server/src/conversation/sealed-signature.ts";
 import { Failure } from "../../server/src/errors/failure.ts";
 import { Gateway } from "../../server/src/gateway/gateway.ts";
 import { JsonBody } from "../../server/src/json/json-body.ts";
@@ -367,8 +368,7 @@ describe("a stream that fails after its upstream has quoted the credential", () 
         isStored: false,
         previousResponseId: null,
         firstOwn: 0,
-        sealer: new Sealer([new Uint8Array(SEAL_KEY_BYTES)]),
-        sealContext: "test",
+        signatures: signatureSealer(new Sealer([new Uint8Array(SEAL_KEY_BYTES)]), "test"),
       }),
       signal: new AbortController().signal,
       maxTokens: null,

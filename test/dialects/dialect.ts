@@ -4,6 +4,7 @@ import { afterAll, afterEach, beforeAll } from "vitest";
 import { DEFAULT_BREAKER, type Upstream } from "../../server/src/catalog/catalog.ts";
 import { Credential } from "../../server/src/catalog/credential.ts";
 import type { Conversation } from "../../server/src/conversation/conversation.ts";
+import { signatureSealer } from "../../server/src/conversation/sealed-signature.ts";
 import { answerThrough } from "../../server/src/gateway/answer-through.ts";
 import { JsonBody } from "../../server/src/json/json-body.ts";
 import { SEAL_KEY_BYTES, Sealer } from "../../server/src/secrets/sealer.ts";
@@ -154,13 +155,13 @@ export async function chat(
 ): Promise<WireAnswer> {
   const { body, stream } = sentOf(request);
   return answerOf(upstream, model, {
-    request: chatRequest(body, { stream, includeUsage, ownLimit, sealer: { sealer, context: "test" } }),
+    request: chatRequest(body, { stream, includeUsage, ownLimit, signatures }),
     maxTokens,
     estimate: (produced) => estimator.usageOf({}, produced),
   });
 }
 
-const sealer = new Sealer([new Uint8Array(SEAL_KEY_BYTES)]);
+const signatures = signatureSealer(new Sealer([new Uint8Array(SEAL_KEY_BYTES)]), "test");
 
 /** Sends a request of the Responses API to an upstream, and has its answer. */
 export async function respond(upstream: Upstream, model: string, request: object): Promise<WireAnswer> {
@@ -170,8 +171,7 @@ export async function respond(upstream: Upstream, model: string, request: object
     isStored: false,
     previousResponseId: null,
     firstOwn: 0,
-    sealer,
-    sealContext: "test",
+    signatures,
   });
   const estimate = () => Promise.reject(new Error("the upstream tells its usage"));
   return answerOf(upstream, model, { request: asked, maxTokens: null, estimate }, "0".repeat(32));
@@ -192,7 +192,7 @@ export async function messages(
     maxOutputTokens: null,
     headers,
     query: "",
-    sealer: { sealer, context: "test" },
+    signatures,
     estimator,
   });
   const estimate = (produced: TextTally) => estimator.usageOf({}, produced);

@@ -1,5 +1,6 @@
 import * as z from "zod";
 import { CHAT_CONTROL_EVENTS } from "../conversation/control-events.ts";
+import { signatureSealer } from "../conversation/sealed-signature.ts";
 import type { PaidCall } from "../credits/request-cost.ts";
 import { isJsonObject, type JsonObject } from "../json/json.ts";
 import type { JsonBody } from "../json/json-body.ts";
@@ -112,8 +113,8 @@ export function chatCompletions(parts: ChatParts): ModelOperation<ChatInput> {
     run: (call) => {
       const { body, paid, input, accountId } = call;
       const { stream, includeUsage } = input;
-      const sealer = { sealer: parts.sealer, context: `thoughts of ${accountId}` };
-      const options = { stream, includeUsage, ownLimit: ownLimit(body, paid), sealer };
+      const signatures = signatureSealer(parts.sealer, `thoughts of ${accountId}`);
+      const options = { stream, includeUsage, ownLimit: ownLimit(body, paid), signatures };
       const request = chatRequest(withinCredit(body, paid), options);
       return runAnswer(parts, call, request);
     },

@@ -1,5 +1,6 @@
 import { EARLY_MESSAGES_CONTROL_EVENTS } from "../conversation/control-events.ts";
 import { cannot } from "../conversation/conversation.ts";
+import { signatureSealer } from "../conversation/sealed-signature.ts";
 import type { WireRequest } from "../conversation/wire.ts";
 import type { PaidCall } from "../credits/request-cost.ts";
 import { isJsonObject } from "../json/json.ts";
@@ -80,7 +81,7 @@ function requestOf({ sealer, estimator }: MessagesParts, call: ModelCall<Message
     maxOutputTokens: paid.costBasis.model.maxOutputTokens,
     headers: Object.fromEntries(headers),
     query: exchange.query.get("beta") === "true" ? "?beta=true" : "",
-    sealer: { sealer, context: `thoughts of ${accountId}` },
+    signatures: signatureSealer(sealer, `thoughts of ${accountId}`),
     estimator,
   });
 }

@@ -1,5 +1,6 @@
 import type { AccountId } from "../contract/account.ts";
 import { EARLY_RESPONSE_CONTROL_EVENTS } from "../conversation/response-format.ts";
+import { signatureSealer } from "../conversation/sealed-signature.ts";
 import type { PaidCall } from "../credits/request-cost.ts";
 import { BoundedParser } from "../json/bounded-parser.ts";
 import { isJsonObject, type Json, type JsonObject } from "../json/json.ts";
@@ -73,8 +74,7 @@ export function createResponse(parts: ResponsesParts): ModelOperation<ResponsesI
         isStored,
         previousResponseId,
         firstOwn,
-        sealer: parts.sealer,
-        sealContext: `reasoning\n${accountId}`,
+        signatures: signatureSealer(parts.sealer, `reasoning\n${accountId}`),
       });
       const storeAnswer = (response: JsonObject) => store(parts, call, response);
       return runAnswer(parts, call, request, isStored ? storeAnswer : null);

@@ -9,11 +9,10 @@ import {
   type ToolChoice,
   UNSUPPORTED,
 } from "../../conversation/conversation.ts";
-import { type SignatureSealer, signatureSealer } from "../../conversation/sealed-signature.ts";
+import type { SignatureSealer } from "../../conversation/sealed-signature.ts";
 import type { WireRequest } from "../../conversation/wire.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../json/json.ts";
 import type { JsonBody } from "../../json/json-body.ts";
-import type { Sealer } from "../../secrets/sealer.ts";
 import { cacheOf } from "../cache-control.ts";
 import { customFunction } from "../custom-tools.ts";
 import { type ExactValues, exactValuesIn } from "../exact-values.ts";
@@ -104,13 +103,12 @@ export interface ChatRequestOptions {
   readonly includeUsage: boolean;
   readonly ownLimit?: number | null;
   /** Seals what clients carry with thoughts, for one account. */
-  readonly sealer: { readonly sealer: Sealer; readonly context: string };
+  readonly signatures: SignatureSealer;
 }
 
 /** A chat completion request, which `operations/chat-completions.ts` has checked. */
 export function chatRequest(body: JsonBody, options: ChatRequestOptions): WireRequest {
-  const { sealer, context } = options.sealer;
-  const signatures = signatureSealer(sealer, context);
+  const { signatures } = options;
   return {
     wire: "chat",
     body: forwardedBody(body),

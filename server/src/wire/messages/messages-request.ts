@@ -13,11 +13,10 @@ import {
   UNSUPPORTED,
   type UserPart,
 } from "../../conversation/conversation.ts";
-import { type SignatureSealer, signatureSealer } from "../../conversation/sealed-signature.ts";
+import type { SignatureSealer } from "../../conversation/sealed-signature.ts";
 import type { WireRequest } from "../../conversation/wire.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../json/json.ts";
 import type { JsonBody } from "../../json/json-body.ts";
-import type { Sealer } from "../../secrets/sealer.ts";
 import type { TokenEstimator, Usage } from "../../tokens/token-estimate.ts";
 import { cacheOf } from "../cache-control.ts";
 import { exactValuesIn } from "../exact-values.ts";
@@ -107,17 +106,16 @@ export interface MessagesRequestOptions {
   readonly headers: Readonly<Record<string, string>>;
   readonly query: string;
   /** Seals what clients carry in thinking blocks, for one account. */
-  readonly sealer: { readonly sealer: Sealer; readonly context: string };
+  readonly signatures: SignatureSealer;
   readonly estimator: TokenEstimator;
 }
 
 /** A request of the Messages API, as `operations/messages-body.ts` has checked it. */
 export function messagesRequest(
   body: JsonBody,
-  { stream, maxOutputTokens, headers, query, sealer, estimator }: MessagesRequestOptions,
+  { stream, maxOutputTokens, headers, query, signatures, estimator }: MessagesRequestOptions,
 ): WireRequest {
   const { value } = body;
-  const signatures = signatureSealer(sealer.sealer, sealer.context);
   const names = new ToolNames();
   return {
     wire: "messages",

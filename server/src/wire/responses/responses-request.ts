@@ -4,11 +4,10 @@ import {
   ENCRYPTED_REASONING,
   TEXT_LOGPROBS,
 } from "../../conversation/response-format.ts";
-import { type SignatureSealer, signatureSealer } from "../../conversation/sealed-signature.ts";
+import type { SignatureSealer } from "../../conversation/sealed-signature.ts";
 import type { WireRequest } from "../../conversation/wire.ts";
 import type { Json, JsonObject } from "../../json/json.ts";
 import type { JsonBody } from "../../json/json-body.ts";
-import type { Sealer } from "../../secrets/sealer.ts";
 import { exactValuesIn } from "../exact-values.ts";
 import { arrayOf, numberOf, objectOf, otherMembersOf, textOf } from "../members.ts";
 import { refuseMisplaced } from "../misplaced-fields.ts";
@@ -97,16 +96,13 @@ export interface ResponsesOptions {
   readonly previousResponseId: string | null;
   /** The number of items of earlier responses that the input begins with. */
   readonly firstOwn: number;
-  /** Seals what providers want back. */
-  readonly sealer: Sealer;
-  /** What sealed texts are bound to: the account. */
-  readonly sealContext: string;
+  /** Seals what clients carry with reasoning, for one account. */
+  readonly signatures: SignatureSealer;
 }
 
 /** A request of the Responses API, as `operations/responses-body.ts` has checked it. References to what is stored are resolved. */
 export function responsesRequest(body: JsonBody, options: ResponsesOptions): WireRequest {
-  const { stream, isStored, previousResponseId, firstOwn, sealer, sealContext } = options;
-  const signatures = signatureSealer(sealer, sealContext);
+  const { stream, isStored, previousResponseId, firstOwn, signatures } = options;
   const owned = {
     // Responses are stored by their ids, and some upstreams give each response the same one.
     ...(isStored ? { id: newId("resp") } : {}),
