@@ -65,7 +65,7 @@ function nodeOf(database: FakeDatabase, shared: FakeRedis) {
   const epoch = new DatabaseEpoch({
     position: database,
     redis,
-    admissions: { fence: (reason) => fences.push(reason) },
+    admissions: { fenceApart: (reason) => fences.push(reason) },
   });
   return { epoch, fences, used: redis.used };
 }

@@ -50,9 +50,12 @@ function nodeAmong(others: () => readonly OtherNode[], whileRecorded: () => void
     },
     redis,
     admissions: {
-      fence: (reason, usesOther) => {
+      fence: (reason) => {
         fencedFor = reason;
-        isApart ||= usesOther ?? false;
+      },
+      fenceApart: (reason) => {
+        fencedFor = reason;
+        isApart = true;
       },
       lift: () => {
         fencedFor = null;

@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { metricOf } from "../fixtures/metrics.ts";
 import { signInOperator, signUpEnterprise, startOperatedService } from "../fixtures/operator.ts";
 import { openRaw } from "../fixtures/raw-http.ts";
 import { type RedisServer, startRedis } from "../fixtures/redis.ts";
@@ -146,11 +147,14 @@ describe.skipIf(!isDistributed)("a node that stays with the old primary after a 
     expect(await decisionOf(second.baseUrl, kept.key)).toBe(200);
     // While the second node connects again, no node uses a newer Redis, and the first one is ready for that moment.
     await expect.poll(async () => (await fetch(`${first.baseUrl}/readyz`)).status).toBe(503);
+    // The alert for a node that stays apart depends on it.
+    await expect.poll(() => metricOf(first.baseUrl, "ostiary_admission_fenced")).toBe(1);
 
     // As soon as it can get there, it goes to where the other is, though nothing has broken its connection.
     pair.ways[0].retarget(pair.replica.port);
     await expect.poll(() => statusOf(first.baseUrl, kept.key)).toBe(200);
     expect(await decisionOf(first.baseUrl, key)).toBe(401);
+    expect(await metricOf(first.baseUrl, "ostiary_admission_fenced")).toBe(0);
   });
 
   it("connects to the new primary by itself when the address leads there", async () => {

@@ -100,16 +100,17 @@ export class Admissions {
     });
   }
 
-  /**
-   * Refuses every request until the fence is lifted, and invalidates earlier answers.
-   *
-   * @param isApart Whether the reason is that this node uses another store than the other nodes.
-   */
-  fence(reason: string, isApart = false): void {
+  /** Refuses every request until the fence is lifted, and invalidates earlier answers. */
+  fence(reason: string): void {
     if (this.#fencedFor === null) for (const listener of this.#invalidated) listener();
     this.#fencedFor = reason;
+  }
+
+  /** As {@link fence}, because this node uses another store than the other nodes. */
+  fenceApart(reason: string): void {
+    this.fence(reason);
     // It stays while the node connects again and again, which has reasons of its own.
-    this.#isApart ||= isApart;
+    this.#isApart = true;
   }
 
   lift(): void {

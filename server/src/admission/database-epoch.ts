@@ -1,5 +1,6 @@
 import type { Database } from "../database/database.ts";
 import { ANSWER_TIMEOUT_MS, withTimeout } from "../errors/deadline.ts";
+import type { Admissions } from "./admissions.ts";
 
 /**
  * A position in the history of the database. Positions of one epoch are ordered by their ticks; those of different epochs are
@@ -68,7 +69,7 @@ export interface DatabaseEpochParts {
   readonly position: PositionInDatabase;
   /** `null` for a node without Redis. */
   readonly redis: PositionInRedis | null;
-  readonly admissions: { fence(reason: string, isApart: boolean): void };
+  readonly admissions: Pick<Admissions, "fenceApart">;
 }
 
 /** The node must stop, because its database or its caches no longer belong to the service. Waiting does not help. */
@@ -151,7 +152,7 @@ export class DatabaseEpoch {
     const inRedis = redis === null ? null : await redis.position().catch(() => undefined);
     // This does not wait for the database, which may not answer.
     this.#isForeign = isOther(inRedis, this.#own);
-    if (this.#isForeign) admissions.fence(FOREIGN, true);
+    if (this.#isForeign) admissions.fenceApart(FOREIGN);
     const own = await this.#advance();
     if (inRedis === undefined || redis === null) return;
     if (inRedis !== null && isOther(inRedis, own)) {

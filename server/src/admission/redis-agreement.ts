@@ -61,7 +61,7 @@ export interface AgreementParts {
   readonly life: string;
   readonly records: NodeRecords;
   readonly redis: RedisConnection;
-  readonly admissions: Pick<Admissions, "fence" | "lift" | "confirmPublications">;
+  readonly admissions: Pick<Admissions, "fence" | "fenceApart" | "lift" | "confirmPublications">;
   /** Called with the reason when the node stops admitting requests, and with `null` when it admits them again. */
   readonly onFenced: (reason: string | null) => void;
 }
@@ -221,7 +221,7 @@ export class RedisAgreement {
       return;
     }
     if (redis.connection !== connection || this.#pauses !== pauses) return;
-    this.#fence(null, false);
+    this.#lift();
     // Only the checks that are made every second count.
     if (own !== null && this.#mayReconnect) this.#reconnectWhileApart(own, others);
     this.#mayReconnect = false;
@@ -247,7 +247,7 @@ export class RedisAgreement {
         return { server, others: [], connection };
       }
       const own = this.#current?.redis ?? null;
-      if (hasNewer(others, own)) this.#fence(IS_OLDER, own !== null);
+      if (hasNewer(others, own)) this.#fenceApart(IS_OLDER);
       const minGeneration = Math.max(newestOf(others)?.generation ?? 0, own?.generation ?? 0);
       // A node without a connection admits nothing, whatever it records.
       if (minGeneration === this.#minGeneration || (own === null && minGeneration < this.#minGeneration))
@@ -286,7 +286,7 @@ export class RedisAgreement {
     }
     this.#isUnknown = server === null;
     if (server === null || server.isReplica) {
-      if (server !== null) this.#fence(IS_REPLICA, true);
+      if (server !== null) this.#fenceApart(IS_REPLICA);
       this.#current = null;
       return server === null ? "unknown" : "replica";
     }
@@ -336,13 +336,19 @@ export class RedisAgreement {
     if (!isAgreed) throw new AdmissionStoreUnavailable("the nodes do not all use the same Redis yet");
   }
 
-  #fence(reason: string | null, isApart: boolean): void {
-    const { admissions, onFenced } = this.#parts;
-    if (reason === null) {
-      this.#isDisconnected = false;
-      admissions.lift();
-    } else admissions.fence(reason, isApart);
-    if (this.#fencedFor !== reason) onFenced(reason);
+  #fenceApart(reason: string): void {
+    this.#parts.admissions.fenceApart(reason);
+    this.#setReason(reason);
+  }
+
+  #lift(): void {
+    this.#isDisconnected = false;
+    this.#parts.admissions.lift();
+    this.#setReason(null);
+  }
+
+  #setReason(reason: string | null): void {
+    if (this.#fencedFor !== reason) this.#parts.onFenced(reason);
     this.#fencedFor = reason;
   }
 }

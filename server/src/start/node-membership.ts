@@ -38,7 +38,10 @@ export interface MembershipParts {
   readonly position: PositionInDatabase;
   /** The store that nodes share; `null` for a single node. */
   readonly redis: RedisAdmissionStore | null;
-  readonly admissions: Pick<Admissions, "fence" | "lift" | "confirmPublications" | "beforeUse">;
+  readonly admissions: Pick<
+    Admissions,
+    "fence" | "fenceApart" | "lift" | "confirmPublications" | "beforeUse"
+  >;
   /** Milliseconds of a clock that also counts the time for which the machine was suspended. */
   readonly passedMs: () => number;
   readonly log: Logger;
@@ -166,6 +169,7 @@ async function shareRedis(
     redis,
     admissions: {
       fence: (reason) => admissions.fence(reason),
+      fenceApart: (reason) => admissions.fenceApart(reason),
       lift: () => {
         if (!epoch.isForeign) admissions.lift();
       },
