@@ -1,10 +1,9 @@
-import type { UsageSource } from "../contract/entry.ts";
 import { HEARTBEAT } from "../conversation/control-events.ts";
 import type { ControlEvents, WireRequest } from "../conversation/wire.ts";
-import { type CostBasis, chargeFor, paidTokens } from "../credits/request-cost.ts";
+import { type CostBasis, paidTokens } from "../credits/request-cost.ts";
 import { resultWithin } from "../errors/deadline.ts";
 import type { ResponseHeaders } from "../errors/response-headers.ts";
-import type { Gateway, Routed } from "../gateway/gateway.ts";
+import type { Gateway } from "../gateway/gateway.ts";
 import { RoutesFailed } from "../gateway/routes-failed.ts";
 import { upstreamFailure } from "../gateway/upstream-failure.ts";
 import type { JsonObject } from "../json/json.ts";
@@ -12,12 +11,8 @@ import { JsonBody } from "../json/json-body.ts";
 import { withoutSecrets } from "../secrets/redact.ts";
 import { TextTally } from "../tokens/text-tally.ts";
 import { NO_USAGE, type TokenEstimator, type Usage } from "../tokens/token-estimate.ts";
-import {
-  type StreamedAnswer,
-  UpstreamRefused,
-  type WholeAnswer,
-  type WireAnswer,
-} from "../upstream/dialect.ts";
+import type { StreamedAnswer, WholeAnswer } from "../upstream/dialect.ts";
+import { type FactsOf, factsOfAnswer, factsOfFailure } from "./answer-facts.ts";
 import {
   type EntryFacts,
   EVENT_STREAM_HEADERS,
@@ -45,19 +40,6 @@ export interface ModelOperationParts {
 
 /** Stores an answer, before its last byte is sent. Resolves with the members of the answer that this changes. If it throws, the answer fails. */
 export type StoreAnswer = (answer: JsonObject) => Promise<JsonObject>;
-
-/** The facts of an answer. `reported`: the usage of its upstream; `null`: it is estimated. */
-type FactsOf = (reported: Usage | null) => FoundFacts | Promise<FoundFacts>;
-
-type FoundFacts = EntryFacts & { readonly usage: Usage };
-
-/** The values from which the facts of an answer are computed, besides the answer itself. */
-interface AnswerParts {
-  readonly costBasis: CostBasis;
-  /** Counts the tokens of the request and of what was produced. */
-  readonly estimate: (produced: TextTally) => Promise<Usage>;
-  readonly timeToFirstTokenMs: number;
-}
 
 /**
  * Gets the answer to a request of any wire from its model.
@@ -118,79 +100,6 @@ export async function rethrowCounted(
   if (cause !== "client_gone" || !(thrown instanceof RoutesFailed) || !thrown.wasAbortedAtUpstream)
     throw thrown;
   throw new RoutesFailed(thrown.upstream, thrown.reason, await countPrompt());
-}
-
-/** Returns the function that finds the facts of an answer once it has ended. */
-function factsOfAnswer(
-  { answer, upstream }: Routed<WireAnswer>,
-  { costBasis, estimate, timeToFirstTokenMs }: AnswerParts,
-): FactsOf {
-  // Images that were left out are not paid for.
-  const isPartlySent = answer.images !== undefined && answer.images < costBasis.images;
-  const paidBasis = isPartlySent ? { ...costBasis, images: answer.images } : costBasis;
-  const factsWith = (usage: Usage, usageSource: UsageSource): FoundFacts => {
-    // Fields are listed by name, because spreading objects costs more CPU time.
-    const { costNanoUsd, countedTokens, implausibleNanoUsd } = chargeFor(paidBasis, usage);
-    return {
-      model: costBasis.model.id,
-      upstream,
-      usage,
-      usageSource,
-      costNanoUsd,
-      countedTokens,
-      implausibleNanoUsd,
-      timeToFirstTokenMs,
-    };
-  };
-  return (reported) => {
-    if (reported !== null && isCountOf(answer, reported)) return factsWith(reported, "upstream");
-    if (answer.kind === "whole" && answer.counted !== undefined)
-      return factsWith(answer.counted, "estimated");
-    return estimate(answer.produced()).then((counted) =>
-      factsWith(estimatedUsage(answer, reported, counted), "estimated"),
-    );
-  };
-}
-
-/** Whether an upstream has counted the answer. Servers that do not count report 0, which no prompt has, and no answer with a text. */
-function isCountOf(answer: WireAnswer, { promptTokens, completionTokens }: Usage): boolean {
-  return promptTokens > 0 && (completionTokens > 0 || answer.produced().isEmpty);
-}
-
-/**
- * The usage of an answer whose upstream has not counted all of it. `counted`: by the service. What the upstream has reported of the prompt is
- * believed. Of the answer it may have counted only a beginning, or nothing.
- */
-function estimatedUsage(answer: WireAnswer, reported: Usage | null, counted: Usage): Usage {
-  const known = reported ?? (answer.kind === "stream" ? (answer.usageSoFar?.() ?? null) : null);
-  if (known === null) return counted;
-  return {
-    ...known,
-    promptTokens: known.promptTokens === 0 ? counted.promptTokens : known.promptTokens,
-    completionTokens: Math.max(known.completionTokens, counted.completionTokens),
-  };
-}
-
-/** What is known of an answer that has failed. Its upstream may have reported a usage with the failure, or the service has counted it. */
-export function factsOfFailure(
-  { upstream, reason, counted }: RoutesFailed,
-  costBasis: CostBasis,
-): EntryFacts {
-  const reported = reason instanceof UpstreamRefused ? reason.usage : null;
-  const usage = reported ?? counted;
-  const model = costBasis.model.id;
-  if (usage === null) return factsWithoutUsage(model, upstream);
-  const { costNanoUsd, countedTokens, implausibleNanoUsd } = chargeFor(costBasis, usage);
-  return {
-    model,
-    upstream,
-    usage,
-    usageSource: reported === null ? "estimated" : "upstream",
-    costNanoUsd,
-    countedTokens,
-    implausibleNanoUsd,
-    timeToFirstTokenMs: null,
-  };
 }
 
 function wholeReply(

@@ -5,6 +5,7 @@ import { Failure, toFailure } from "../errors/failure.ts";
 import type { ResponseHeaders } from "../errors/response-headers.ts";
 import { RoutesFailed } from "../gateway/routes-failed.ts";
 import { isUpstreamFault, upstreamFailure } from "../gateway/upstream-failure.ts";
+import { factsOfFailure } from "../operations/answer-facts.ts";
 import {
   type EntryFacts,
   factsWithoutUsage,
@@ -13,7 +14,6 @@ import {
   type StreamReply,
   type WholeReply,
 } from "../operations/operation.ts";
-import { factsOfFailure } from "../operations/run-answer.ts";
 import { noteRefusedKey } from "./authenticate.ts";
 import { errorAnswerOf, statusFor } from "./error-answer.ts";
 import { requestIdHeaders } from "./messages-client.ts";
