@@ -75,7 +75,7 @@ describe("requests that wait for one account's credit", () => {
     expect(outcomes.filter((outcome) => outcome.includes("credit does not cover"))).toHaveLength(5);
     expect(await holdTogether(1)).toEqual([expect.stringContaining("credit does not cover")]);
     database.grant(account, 2n * USD);
-    credits.granted(account);
+    credits.forgetShortage(account);
     expect(await holdTogether(1)).toEqual(["held"]);
   });
 });

@@ -136,7 +136,7 @@ describe("credit that is granted after requests were refused for lack of it", ()
     for (let refused = 0; refused < 8; refused++)
       expect(await ask(range)).toEqual({ outcome: "credit_balance_exhausted", waitedMs: 0 });
     database.grant(account, 19n);
-    here.granted(account);
+    here.forgetShortage(account);
     expect(await ask(range)).toEqual({ outcome: "held 20", waitedMs: 0 });
   });
 
@@ -145,7 +145,7 @@ describe("credit that is granted after requests were refused for lack of it", ()
     database.grant(account, 1n);
     for (let refused = 0; refused < 8; refused++) await ask(range);
     database.grant(account, 1n);
-    here.granted(account);
+    here.forgetShortage(account);
     // The first of them finds that it is too little. It may be granted more on another node, which this one is not told.
     await ask(range);
     database.grant(account, 18n);

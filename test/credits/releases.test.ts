@@ -170,11 +170,11 @@ describe("a node that stops", () => {
     });
     const own = await next.open();
     owesEntries = true;
-    await next.closeFormer();
-    await next.closeReplaced();
+    await next.closeOlder();
+    await next.closeDrained();
     expect([...rows.database.spenders.keys()]).toEqual([former, own]);
     owesEntries = false;
-    await next.closeReplaced();
+    await next.closeDrained();
     expect([...rows.database.spenders.keys()]).toEqual([own]);
   });
 
@@ -203,7 +203,7 @@ describe("the releases of credit that a node does not need", () => {
     await expect.poll(() => rows.waiting).toBeGreaterThan(0);
     const before = rows.heartbeats;
     await credits.renew();
-    await credits.closeReplaced();
+    await credits.closeDrained();
     expect(rows.heartbeats).toBe(before + 1);
     expect(rows.closes).toBe(1);
     expect(rows.mostWaiting).toBeLessThanOrEqual(2);

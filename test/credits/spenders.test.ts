@@ -32,7 +32,7 @@ it("a spender that is opened while older ones are being closed keeps its heartbe
     owesEntries: () => false,
   });
   const first = await credits.open();
-  const closing = credits.closeFormer();
+  const closing = credits.closeOlder();
   await expect.poll(() => closedBelow).toEqual([first]);
   database.releaseAll("node");
   await credits.renew();
@@ -42,7 +42,7 @@ it("a spender that is opened while older ones are being closed keeps its heartbe
   await closing;
   await credits.renew();
   expect(heartbeats.at(-1)).toEqual([second]);
-  await credits.closeReplaced();
+  await credits.closeDrained();
   expect(closedBelow).toEqual([first, second]);
 });
 
@@ -166,7 +166,7 @@ describe("a spender that was replaced after a day", () => {
   /** Replaces the spender of this start, from which nothing older is left. @returns both, and a hold of the first. */
   async function replaced() {
     const first = await credits.open();
-    await credits.closeFormer();
+    await credits.closeOlder();
     const hold = await credits.hold(account, { minNanoUsd: 10n, maxNanoUsd: 10n });
     nowMs += DAY_MS;
     await credits.renew();
@@ -180,7 +180,7 @@ describe("a spender that was replaced after a day", () => {
   it("is closed once its requests have ended and their entries are in the database, and only then", async () => {
     const { first, second, hold } = await replaced();
     const open = async () => {
-      await credits.closeReplaced();
+      await credits.closeDrained();
       return [...database.spenders.keys()];
     };
     expect(await open()).toEqual([first, second]);

@@ -1,6 +1,9 @@
 import type { AccountId } from "../contract/account.ts";
 import type { SpenderId } from "../contract/ids.ts";
 
+/** Closing a spender takes longer the more accounts it has. */
+export const CLOSE_TIMEOUT_MS = 60_000;
+
 /** Asks the database to change what an account has granted to a spender. Amounts in nano-USD. */
 export interface Ask {
   readonly accountId: AccountId;

@@ -19,10 +19,8 @@ import {
   reservedElsewhere,
 } from "./credit-failures.ts";
 import { CreditReleases } from "./credit-releases.ts";
-import { type CreditStore, SpenderGone } from "./credit-store.ts";
+import { CLOSE_TIMEOUT_MS, type CreditStore, SpenderGone } from "./credit-store.ts";
 
-/** Closing a spender takes longer the more accounts it has. */
-export const CLOSE_TIMEOUT_MS = 60_000;
 /** How long a request waits for credit that other nodes have reserved and do not need. */
 const RECLAIM_TIMEOUT_MS = 2_500;
 /** A spender is replaced at this age, or with this many accounts, so that unused rows are deleted. */
@@ -180,8 +178,8 @@ export class Credits {
     return true;
   }
 
-  /** Forgets that the account had too little, because it has been granted credit: its next requests ask again. */
-  granted(accountId: AccountId): void {
+  /** Forgets that the account had too little, so that its next requests ask again. Call it when the account was granted credit. */
+  forgetShortage(accountId: AccountId): void {
     for (const { allowances } of this.#spenders.values()) {
       const allowance = allowances.get(accountId);
       if (allowance === undefined) continue;
@@ -219,7 +217,7 @@ export class Credits {
 
   /**
    * Sends the heartbeat, and opens a spender if this node has none or an old one. Call it every second, whatever
-   * {@link releaseReclaimed}, {@link releaseIdle} and {@link closeReplaced} wait for. Rejects when the database does not answer.
+   * {@link releaseReclaimed}, {@link releaseIdle} and {@link closeDrained} wait for. Rejects when the database does not answer.
    */
   renew(): Promise<void> {
     const renewed = this.#renew();
@@ -243,14 +241,14 @@ export class Credits {
     if (await this.#heartbeat) await this.#releases.releaseIdle();
   }
 
-  /** Closes the spenders of earlier starts and replaced ones, once all their charges are in the database. Call it every second. */
-  async closeReplaced(): Promise<void> {
+  /** As {@link closeOlder}, once the charges of replaced spenders are in the database, too. Call it every second. */
+  async closeDrained(): Promise<void> {
     const replaced = [...this.#spenders.values()].filter((spender) => spender !== this.#current);
-    if (this.#hasOlder && replaced.every(isDrained)) await this.closeFormer();
+    if (this.#hasOlder && replaced.every(isDrained)) await this.closeOlder();
   }
 
-  /** Closes this node's older spenders unless it owes entries. Call it when the charges of earlier starts are in the database. */
-  async closeFormer(): Promise<void> {
+  /** Closes the spenders of earlier starts and replaced ones, unless this node owes entries. Call it when all their charges are in the database. */
+  async closeOlder(): Promise<void> {
     const current = this.#current;
     if (current === null || this.#parts.owesEntries()) return;
     await withTimeout(CLOSE_TIMEOUT_MS, () => this.#parts.store.closeBelow(current.id));

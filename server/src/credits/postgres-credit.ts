@@ -6,12 +6,12 @@ import { type Database, inTransaction, type Transaction, violatesForeignKey } fr
 import {
   type Ask,
   type AskAnswer,
+  CLOSE_TIMEOUT_MS,
   type CreditStore,
   SpenderGone,
   type SpenderNews,
   type UnseenSpender,
 } from "./credit-store.ts";
-import { CLOSE_TIMEOUT_MS } from "./credits.ts";
 import { AWAY_MS, type ListedSpender, type ReleasedSpender } from "./spenders.ts";
 
 /** The constraint that a statement with a closed spender violates; see 0010_credit_reserves.sql. */

@@ -150,7 +150,7 @@ export function accountChanges({ accountAdmin, credits }: RpcServices) {
           accountId: id,
           idempotencyKeyDigest,
         });
-        credits.granted(id);
+        credits.forgetShortage(id);
         return granted;
       }),
   };

@@ -33,7 +33,7 @@ import { keysRouter } from "./keys.ts";
 import type { NodeStatus } from "./node-status.ts";
 import { operatorRouter } from "./operator.ts";
 import { tokensRouter } from "./tokens.ts";
-import { accountReader, publicProcedure, router } from "./trpc.ts";
+import { accountReadProcedure, publicProcedure, router } from "./trpc.ts";
 import { usageRouter } from "./usage.ts";
 
 /** What the procedures use. */
@@ -47,7 +47,7 @@ export interface RpcServices {
   readonly catalog: Catalog;
   /** Resolves when the account's entries that this node has recorded are charged. */
   readonly charged: (accountId: AccountId) => Promise<void>;
-  readonly credits: Pick<Credits, "granted">;
+  readonly credits: Pick<Credits, "forgetShortage">;
   readonly firstSteps: FirstStepsReader;
   readonly gateway: Pick<Gateway, "health">;
   readonly ipRules: IpRuleBook;
@@ -119,7 +119,9 @@ export function createAppRouter(services: RpcServices) {
     /** The models of the catalog. */
     models: router({
       /** All models, with their prices. */
-      list: accountReader.meta({ isOncePerRequest: true }).query(() => listOf(services.catalog.models)),
+      list: accountReadProcedure
+        .meta({ isOncePerRequest: true })
+        .query(() => listOf(services.catalog.models)),
     }),
   });
 }

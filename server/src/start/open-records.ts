@@ -82,7 +82,7 @@ export async function openRecords(
   const { recorder, journal } = audit;
   owesEntries = () => journal.rejectedLines() > 0;
   // The journal is replayed, so the spenders and claims of earlier starts of this node are no longer needed.
-  await credits.closeFormer();
+  await credits.closeOlder();
   await idempotencyStore.clear(spender);
   const securityLog = new SecurityLog(database, longReads, now);
   teardown.add("credit", () => credits.stop());
@@ -134,7 +134,7 @@ function addJobs(
     { name: "renew reserved credit", everyMs: SECOND_MS, run: () => credits.renew() },
     { name: "release reclaimed credit", everyMs: SECOND_MS, run: () => credits.releaseReclaimed() },
     { name: "release idle credit", everyMs: SECOND_MS, run: () => credits.releaseIdle() },
-    { name: "close replaced credit spenders", everyMs: SECOND_MS, run: () => credits.closeReplaced() },
+    { name: "close replaced credit spenders", everyMs: SECOND_MS, run: () => credits.closeDrained() },
     { name: "renew idempotency claims", everyMs: SECOND_MS, run: () => idempotency.renew() },
     { name: "watch the database's clock", everyMs: 5 * SECOND_MS, run: () => idempotency.watchClock() },
     { name: "repeat lost releases of claims", everyMs: SECOND_MS, run: () => idempotency.retryReleases() },

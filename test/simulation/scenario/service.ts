@@ -98,7 +98,7 @@ export async function startService(parts: ServiceParts): Promise<Service> {
     },
   });
   await recorder.replay(leftover);
-  await credits.closeFormer();
+  await credits.closeOlder();
   await idempotencyStore.clear(spender);
   const publisher = new Publisher(admissions, database.unpublishedVersions(databaseLink));
   const access = new Access({
@@ -162,7 +162,7 @@ export async function startService(parts: ServiceParts): Promise<Service> {
   pace.start(life, { everyMs: SECOND_MS, idleMs, run: () => credits.renew() });
   pace.start(life, { everyMs: SECOND_MS, idleMs, run: () => credits.releaseReclaimed() });
   pace.start(life, { everyMs: SECOND_MS, idleMs, run: () => credits.releaseIdle() });
-  pace.start(life, { everyMs: SECOND_MS, idleMs, run: () => credits.closeReplaced() });
+  pace.start(life, { everyMs: SECOND_MS, idleMs, run: () => credits.closeDrained() });
   pace.start(life, { everyMs: 4 * SECOND_MS, idleMs, run: () => publisher.sweep() });
   pace.start(life, { everyMs: SECOND_MS, idleMs, run: () => admissionStore.claim() });
   pace.start(life, { ...always(SLOT_LEASE_MS / 4), run: () => admissions.renew() });

@@ -16,7 +16,7 @@ import { type Invariant, Referee, type Violation } from "./referee.ts";
 import { type Event, lengthOf, type Restored, type Schedule, type StoreName, timeOf } from "./schedule.ts";
 import { simulatedDialect } from "./upstream.ts";
 
-/** As `open-stores.ts` configures the drivers. */
+/** As `open-database.ts` and `open-admission-store.ts` configure the drivers. */
 const STORES = {
   database: { isOrdered: false, timeoutMs: 5_000 },
   redis: { isOrdered: true, timeoutMs: 2_000 },
@@ -324,7 +324,7 @@ export class Simulation {
     const id = this.#accounts.ids[account % this.#accounts.ids.length];
     if (id === undefined) return;
     this.#database.credit.grant(id, BigInt(nanoUsd));
-    node.perform(async ({ credits }) => credits.granted(id));
+    node.perform(async ({ credits }) => credits.forgetShortage(id));
     this.#world.note(() => `the grant of ${nanoUsd} to ${id} is answered`);
   }
 
