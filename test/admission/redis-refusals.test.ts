@@ -3,7 +3,7 @@ import { type AddressInfo, createServer } from "node:net";
 import { pino } from "pino";
 import { describe, expect, it } from "vitest";
 import { readConfig } from "../../server/src/config/config.ts";
-import { openAdmissionStore } from "../../server/src/start/open-stores.ts";
+import { openAdmissionStore } from "../../server/src/start/open-admission-store.ts";
 
 /** What a server answers to commands; `+OK` to those that are not named. */
 type Answers = Readonly<Record<string, string>>;

@@ -11,7 +11,7 @@ import { checkableHours } from "../management/operator.ts";
 import { withoutSecrets } from "../secrets/redact.ts";
 import { openDataDir } from "../start/data-dir.ts";
 import type { DatabaseUse } from "../start/database-check.ts";
-import { openConfiguredDatabase } from "../start/open-stores.ts";
+import { openConfiguredDatabase } from "../start/open-database.ts";
 import { readSettings, readVersion, type Settings } from "../start/read-settings.ts";
 import { backupCheck } from "./backup-check.ts";
 import { summaryOf } from "./check-config.ts";

@@ -14,9 +14,9 @@ import { limitsOf } from "../contract/plans.ts";
 import { KeyMint } from "../keys/key-string.ts";
 import { Keys } from "../keys/keys.ts";
 import { PostgresKeys } from "../keys/keys-store.ts";
+import { openAttemptCounters } from "./open-admission-store.ts";
 import type { OpenNode } from "./open-node.ts";
 import type { OpenRecords } from "./open-records.ts";
-import { openAttemptCounters } from "./open-stores.ts";
 import type { Startup } from "./startup.ts";
 
 export type OpenAccess = Awaited<ReturnType<typeof openAccess>>;

@@ -3,8 +3,8 @@ import { responsesKey } from "../database/installation-store.ts";
 import { reasonOf } from "../errors/problems.ts";
 import { dropExpiredResponses, ResponseStore } from "../responses/response-store.ts";
 import { Sealer } from "../secrets/sealer.ts";
+import { CONNECTIONS } from "./open-database.ts";
 import type { OpenNode } from "./open-node.ts";
-import { CONNECTIONS } from "./open-stores.ts";
 import { atMostOnceIn } from "./repeated-messages.ts";
 import type { Startup } from "./startup.ts";
 
