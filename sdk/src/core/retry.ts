@@ -5,7 +5,7 @@ import type { Api } from "./transport.ts";
 import type { WireAnswer } from "./wire.ts";
 
 /** The properties of a call that its retries depend on. */
-export interface Retried {
+export interface RetriedCall {
   readonly api: Api;
   readonly idempotencyKey: string | null;
   /** Whether sending the request again does no harm if its work was done. */
@@ -13,7 +13,7 @@ export interface Retried {
 }
 
 /** The outcome of an attempt: an answer that is not a success, or none. */
-export type Failed = { readonly wire: WireAnswer } | APIConnectionError;
+export type FailedAttempt = { readonly wire: WireAnswer } | APIConnectionError;
 
 const FIRST_BACKOFF_MS = 500;
 const MAX_BACKOFF_MS = 8_000;
@@ -23,7 +23,7 @@ const MAX_WAIT_MS = 90_000;
 const IN_USE_WAIT_MS = 1_000;
 
 /** Milliseconds to wait before the next attempt; `null` if a retry cannot help, or could do the work twice. */
-export function waitBefore(outcome: Failed, attempt: number, call: Retried): number | null {
+export function waitBefore(outcome: FailedAttempt, attempt: number, call: RetriedCall): number | null {
   if (!call.isRepeatable && mayHaveRun(outcome, call)) return null;
   const backoffMs = backoffOf(attempt);
   if (outcome instanceof APIConnectionError) return lastingProblem(outcome) === null ? backoffMs : null;
@@ -49,7 +49,7 @@ export function backoffOf(attempt: number, maxMs: number = MAX_BACKOFF_MS): numb
  * Whether the work may have been done although the answer is an error or was lost. The service undoes requests to models that it
  * answers with an error, but a proxy's error says nothing about them.
  */
-function mayHaveRun(outcome: Failed, { api }: Retried): boolean {
+function mayHaveRun(outcome: FailedAttempt, { api }: RetriedCall): boolean {
   if (outcome instanceof APIConnectionError) return !isUnsent(outcome);
   const { wire } = outcome;
   if (wire.status < 500 && wire.status !== 408) return false;

@@ -11,7 +11,7 @@ import { checkedHeaders, type HeadersLike, IDEMPOTENCY_KEY, withoutSecrets } fro
 import type { Log } from "./log.ts";
 import { withoutQuery } from "./path.ts";
 import { pause } from "./pause.ts";
-import { backoffOf, type Retried, waitBefore, waitForEarlier } from "./retry.ts";
+import { backoffOf, type RetriedCall, waitBefore, waitForEarlier } from "./retry.ts";
 import type { FetchOptions, Send, WireAnswer, WireRequest } from "./wire.ts";
 
 /** The client's settings that every request uses. */
@@ -102,7 +102,7 @@ export interface Answer {
 }
 
 /** A request with all that is needed to send it, also repeatedly. */
-interface Call extends Retried {
+interface Call extends RetriedCall {
   readonly target: RequestTarget;
   readonly options: RequestOptions;
   readonly request: WireRequest;
@@ -144,7 +144,7 @@ export class Transport {
    */
   async send(target: RequestTarget, options: RequestOptions = {}): Promise<Answer> {
     // An invalid request fails here with its own error, not as a failed connection.
-    const call = fromCaller(() => this.#call(target, options));
+    const call = fromCaller(() => this.#callOf(target, options));
     return this.#deliver(call, 0);
   }
 
@@ -231,8 +231,8 @@ export class Transport {
       controller.abort();
     });
     try {
-      const wire = await this.#send(call.request, controller.signal);
-      return this.#answer(call, attempt, {
+      const wire = await this.#sendUnlessAborted(call.request, controller.signal);
+      return this.#answerOf(call, attempt, {
         wire,
         controller,
         release,
@@ -254,8 +254,8 @@ export class Transport {
     }
   }
 
-  /** Does not wait for a `fetch` that ignores its signal. */
-  #send(request: WireRequest, signal: AbortSignal): Promise<WireAnswer> {
+  /** Sends without waiting for a `fetch` that ignores its signal. */
+  #sendUnlessAborted(request: WireRequest, signal: AbortSignal): Promise<WireAnswer> {
     const sending = this.#settings.send(request, signal);
     return unlessAborted(sending, signal).catch((error) => {
       sending.then((late) => late.discard()).catch(() => {});
@@ -264,7 +264,7 @@ export class Transport {
   }
 
   /** Only requests with an idempotency key are repeated once their answer has begun: the service has kept that answer. */
-  #answer(call: Call, attempt: number, begun: Omit<Answer, "repeat">): Answer {
+  #answerOf(call: Call, attempt: number, begun: Omit<Answer, "repeat">): Answer {
     const canRepeat = call.idempotencyKey !== null && attempt < call.maxRetries;
     const repeat = async () => {
       await pause(backoffOf(attempt), call.options.signal);
@@ -273,12 +273,12 @@ export class Transport {
     return { ...begun, repeat: canRepeat ? repeat : null };
   }
 
-  #call(target: RequestTarget, options: RequestOptions): Call {
+  #callOf(target: RequestTarget, options: RequestOptions): Call {
     objectOf("options", options);
     const api = target.api ?? (target.path.startsWith("/audit") ? "audit" : "models");
     const settings = this.#settings;
     const maxRetries = notNegative("maxRetries", options.maxRetries ?? settings.maxRetries);
-    const request = this.#request(target, options, api, maxRetries > 0);
+    const request = this.#wireRequestOf(target, options, api, maxRetries > 0);
     const idempotencyKey = request.headers[IDEMPOTENCY_KEY] ?? null;
     return {
       target,
@@ -296,12 +296,12 @@ export class Transport {
     };
   }
 
-  #request(target: RequestTarget, options: RequestOptions, api: Api, isRetried: boolean): WireRequest {
+  #wireRequestOf(target: RequestTarget, options: RequestOptions, api: Api, mayRetry: boolean): WireRequest {
     const { baseURL, authorization, fetchOptions } = this.#settings;
     const secret = authorization(api);
     const address = (api === "management" ? baseURL.replace(/\/v1$/, "") : baseURL) + target.path;
     const getsRandomKey =
-      target.method === "POST" && api === "models" && target.isStreamed !== true && isRetried;
+      target.method === "POST" && api === "models" && target.isStreamed !== true && mayRetry;
     const { idempotencyKey } = options;
     return {
       url: withQuery(
