@@ -5,6 +5,7 @@ import { Admissions } from "../../server/src/admission/admissions.ts";
 import type { PositionInDatabase } from "../../server/src/admission/database-epoch.ts";
 import { MemoryAdmissionStore } from "../../server/src/admission/memory-store.ts";
 import type { PostgresNodes } from "../../server/src/admission/nodes-store.ts";
+import type { RedisAdmissionStore } from "../../server/src/admission/redis-store.ts";
 import type { Config } from "../../server/src/config/config.ts";
 import type { AccountId } from "../../server/src/contract/account.ts";
 import { joinNodes } from "../../server/src/start/node-membership.ts";
@@ -80,5 +81,67 @@ describe("a node that is alone", () => {
     await expect(admissions.check(account, 1n)).rejects.toBeInstanceOf(AdmissionStoreUnavailable);
     await membership.renew();
     expect(await admissions.check(account, 1n)).toBe("current");
+  });
+});
+
+/** A node whose Redis is a replica while `isReplica` is set. */
+async function joinByRedis(server: { isReplica: boolean }) {
+  const registry: Partial<PostgresNodes> = {
+    enter: async () => [],
+    remove: async () => {},
+    redisOwner: async () => "owner",
+    recordRedis: async (runId) => ({ runId, generation: 1 }),
+    renewRecord: async () => [],
+    others: async () => [],
+    hasOtherRunning: async () => false,
+  };
+  const redis: Partial<RedisAdmissionStore> = {
+    connection: 1,
+    reconnect: () => {},
+    server: async () => ({ runId: "run", promotionId: "promotion", isReplica: server.isReplica }),
+    owner: async () => "owner",
+    claim: async () => false,
+    position: async () => null,
+    moveTo: async () => {},
+    useEpoch: () => {},
+    onInvalidated: () => {},
+    onRestored: () => {},
+  };
+  let tick = 1n;
+  const admissions = new Admissions(new MemoryAdmissionStore());
+  const membership = await joinNodes({ databaseUrl: "postgres://", takeOver: false, dataDir: "" } as Config, {
+    id: crypto.randomUUID(),
+    registry: registry as PostgresNodes,
+    position: {
+      read: async () => ({ epoch: "", tick }),
+      advance: async () => ({ epoch: "", tick: ++tick }),
+      begin: async () => {},
+    },
+    redis: redis as RedisAdmissionStore,
+    admissions,
+    passedMs: () => 0,
+    log: pino({ level: "silent" }),
+    isStopping: () => false,
+    onReplaced: (reason) => {
+      throw new Error(reason);
+    },
+  });
+  return { admissions, membership };
+}
+
+describe("a node whose Redis has become a replica", () => {
+  it("counts as apart from the others, for the alert, until Redis is a primary again", async () => {
+    const server = { isReplica: false };
+    const { admissions, membership } = await joinByRedis(server);
+    await membership.renew();
+    expect(admissions.isFenced).toBe(false);
+    server.isReplica = true;
+    await membership.renew();
+    expect(admissions.isFenced).toBe(true);
+    expect(admissions.isApart).toBe(true);
+    server.isReplica = false;
+    await membership.renew();
+    expect(admissions.isFenced).toBe(false);
+    expect(admissions.isApart).toBe(false);
   });
 });
