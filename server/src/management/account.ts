@@ -6,7 +6,7 @@ import { Failure } from "../errors/failure.ts";
 import { actionChainReads, exportInput, verificationInput } from "./action-chain.ts";
 import { ipAddress, paging } from "./inputs.ts";
 import type { RpcServices } from "./router.ts";
-import { accountProcedure, accountReader, router } from "./trpc.ts";
+import { accountProcedure, accountReadProcedure, router } from "./trpc.ts";
 
 export function accountRouter(services: RpcServices) {
   const { accountAdmin, ipRules, plans, responsesTtlDays, admission, reads } = services;
@@ -19,7 +19,7 @@ export function accountRouter(services: RpcServices) {
   };
   return router({
     /** The account, with the limits and rules that are in force. */
-    get: accountReader.query(async ({ ctx }) => {
+    get: accountReadProcedure.query(async ({ ctx }) => {
       const account = await get(ctx.accountId);
       return {
         ...account,
@@ -37,14 +37,14 @@ export function accountRouter(services: RpcServices) {
     }),
 
     /** What the account has done so far of the first steps. The latest 1,000 requests are looked at. */
-    firstSteps: accountReader.query(({ ctx }) => {
+    firstSteps: accountReadProcedure.query(({ ctx }) => {
       const upstreams = [...services.catalog.upstreams.values()];
       const simulated = upstreams.filter(({ isSandbox }) => isSandbox).map(({ name }) => name);
       return services.firstSteps.read(ctx.accountId, simulated, ctx.reader);
     }),
 
     /** The limits in force and their present use on all nodes. */
-    limits: accountReader.query(async ({ ctx }) => {
+    limits: accountReadProcedure.query(async ({ ctx }) => {
       const [account, used] = await Promise.all([get(ctx.accountId), admission.useOf(ctx.accountId)]);
       return {
         /** The limits in force. `null`: no limit. */
@@ -55,7 +55,7 @@ export function accountRouter(services: RpcServices) {
     }),
 
     /** Whether a request from an address would pass the account's IP rules. */
-    tryAddress: accountReader
+    tryAddress: accountReadProcedure
       .input(
         z.strictObject({
           /** The address to test. */

@@ -12,7 +12,7 @@ import type { Reader } from "../database/reads.ts";
 import { Failure, toFailure } from "../errors/failure.ts";
 import { chainPosition, sha256Digest, wholeNumber } from "./inputs.ts";
 import type { RpcServices } from "./router.ts";
-import { accountReader, router, toTrpcError } from "./trpc.ts";
+import { accountReadProcedure, router, toTrpcError } from "./trpc.ts";
 
 /** The inputs of a page of entries. */
 export const entryPage = {
@@ -56,25 +56,25 @@ export const requestId = z.string().transform((text, context) => {
 export function auditRouter({ auditLog, auditChain, auditSummary, auditTail }: RpcServices) {
   return router({
     /** Entries of the audit log, newest first. If few of many entries match, a page may have fewer entries than `limit`, or none. */
-    list: accountReader
+    list: accountReadProcedure
       .input(z.strictObject(entryPage).prefault({}))
       .query(({ ctx, input }) => readEntriesPage(auditLog, ctx.accountId, input, ctx.reader)),
     /** The entry of one request. */
-    get: accountReader
+    get: accountReadProcedure
       .input(z.strictObject({ requestId }))
       .query(async ({ ctx, input }) => publicView(await auditLog.get(ctx.accountId, input.requestId))),
     /**
      * Sums of the entries that match: totals, a histogram, and how many have each model, error code and status. Of more than 200,000
      * entries in the period, the newest are counted.
      */
-    summary: accountReader
+    summary: accountReadProcedure
       .input(z.strictObject(filterInput).prefault({}))
       .query(({ ctx, input }) => auditSummary.summarize(ctx.accountId, filterOf(input), ctx.reader)),
     /**
      * Entries that are recorded from now on, or after `lastEventId`: at most 200 at a time. Without `lastEventId`, the first event has no
      * entries: its `id` is the `lastEventId` to continue after if the connection is lost. Ends when the caller may no longer read the account.
      */
-    tail: accountReader
+    tail: accountReadProcedure
       .input(
         z
           .strictObject({
@@ -99,7 +99,7 @@ export function auditRouter({ auditLog, auditChain, auditSummary, auditTail }: R
      * Detects entries that were changed, removed or added after they were recorded. A call covers some hundred thousand;
      * pass `next` as `after` to continue.
      */
-    verify: accountReader
+    verify: accountReadProcedure
       .input(
         z
           .strictObject({

@@ -6,7 +6,7 @@ import { ANSWER_TIMEOUT_MS, withTimeout } from "../errors/deadline.ts";
 import { Failure } from "../errors/failure.ts";
 import { paging } from "./inputs.ts";
 import type { RpcServices } from "./router.ts";
-import { accountReader, router } from "./trpc.ts";
+import { accountReadProcedure, router } from "./trpc.ts";
 
 const page = z.strictObject(paging<LedgerEntryId>()).prefault({});
 
@@ -18,7 +18,7 @@ export function creditsRouter({ ledger, charged }: RpcServices) {
     });
   return router({
     /** The balance of the account, after all requests that this node has recorded. */
-    balance: accountReader.query(async ({ ctx }) => {
+    balance: accountReadProcedure.query(async ({ ctx }) => {
       const balance = await onceCharged(ctx.accountId, () => ledger.readBalance(ctx.accountId));
       if (balance === null)
         throw new Failure("not_found", "The account no longer exists. Sign in to another account.");
@@ -29,7 +29,7 @@ export function creditsRouter({ ledger, charged }: RpcServices) {
      * The statement of the account, newest first: each grant and adjustment, and the requests of each UTC day as one line with their
      * complete sum.
      */
-    statement: accountReader.input(page).query(async ({ ctx, input }) => {
+    statement: accountReadProcedure.input(page).query(async ({ ctx, input }) => {
       const { items, last } = await onceCharged(ctx.accountId, () =>
         readPage(input.limit, (limit) => ledger.listStatement(ctx.accountId, input.cursor ?? null, limit)),
       );
@@ -42,7 +42,7 @@ export function creditsRouter({ ledger, charged }: RpcServices) {
     }),
 
     /** The transactions of the account, newest first. */
-    ledger: accountReader.input(page).query(async ({ ctx, input }) => {
+    ledger: accountReadProcedure.input(page).query(async ({ ctx, input }) => {
       const { items, last } = await onceCharged(ctx.accountId, () =>
         readPage(input.limit, (limit) => ledger.listLedger(ctx.accountId, input.cursor ?? null, limit)),
       );

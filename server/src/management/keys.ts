@@ -5,13 +5,13 @@ import type { Reader } from "../database/reads.ts";
 import type { Keys } from "../keys/keys.ts";
 import { CURSOR, idempotencyKey, idOf, LIMIT, label, searchText, wholeNumber } from "./inputs.ts";
 import type { RpcServices } from "./router.ts";
-import { accountProcedure, accountReader, router } from "./trpc.ts";
+import { accountProcedure, accountReadProcedure, router } from "./trpc.ts";
 
 /** The id of the key, a UUID. Not its key ID. */
 const id = idOf<KeyUuid>().describe("The id of the key, a UUID. Not its key ID.");
 const DAY_S = 24 * 60 * 60;
 const MAX_PAGE = 1_000;
-const MAX_GOT = 100;
+const MAX_IDS = 100;
 const MAX_ADDRESSES = 100;
 const MAX_SEARCH_LENGTH = 64;
 
@@ -64,16 +64,16 @@ export function keysRouter({ keys }: RpcServices) {
      * Keys with their usage: active keys first, each state's newest first, at most 1,000. Pass `nextCursor` as `cursor` to read
      * the next page.
      */
-    list: accountReader
+    list: accountReadProcedure
       .input(z.strictObject(keysPage).prefault({}))
       .query(({ ctx, input }) => readKeysPage(keys, ctx.accountId, input, ctx.reader)),
 
     /** Some keys with their usage, in the order of the list. Keys that the account does not have are left out. */
-    get: accountReader
+    get: accountReadProcedure
       .input(
         z.strictObject({
           /** The ids of the keys: 1 to 100. */
-          ids: z.array(id).min(1, "must not be empty").max(MAX_GOT, `must have at most ${MAX_GOT} ids`),
+          ids: z.array(id).min(1, "must not be empty").max(MAX_IDS, `must have at most ${MAX_IDS} ids`),
         }),
       )
       .query(async ({ ctx, input }) => ({
@@ -82,15 +82,15 @@ export function keysRouter({ keys }: RpcServices) {
       })),
 
     /** How many keys the account has. */
-    count: accountReader.query(({ ctx }) => keys.count(ctx.accountId, ctx.reader)),
+    count: accountReadProcedure.query(({ ctx }) => keys.count(ctx.accountId, ctx.reader)),
 
     /** The present usage of a key, and how far its successor has taken over. */
-    usage: accountReader
+    usage: accountReadProcedure
       .input(z.strictObject({ id }))
       .query(({ ctx, input }) => keys.usage(ctx.accountId, input.id, ctx.reader)),
 
     /** The addresses from which a key was used in the last 30 days, the latest first: at most 100. */
-    addresses: accountReader.input(z.strictObject({ id })).query(async ({ ctx, input }) => ({
+    addresses: accountReadProcedure.input(z.strictObject({ id })).query(async ({ ctx, input }) => ({
       /** The addresses. */
       addresses: await keys.addresses(ctx.accountId, input.id, MAX_ADDRESSES, ctx.reader),
     })),

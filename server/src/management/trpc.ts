@@ -183,14 +183,17 @@ export const publicProcedure = t.procedure.use(async ({ ctx: { answers }, type, 
   return { ...result, data: await answers.encode(result.data) };
 });
 
-/** For reading an account, by its users, their management tokens, and its API keys. */
-export const accountReader = publicProcedure.meta({ takesKeys: true }).use(({ ctx, next }) => {
+/** For what API keys may read of their account, as its users and their management tokens may. */
+export const accountReadProcedure = publicProcedure.meta({ takesKeys: true }).use(({ ctx, next }) => {
   const { caller } = ctx;
   const { id } = caller.kind === "key" ? caller.permission.snapshot.account : callingOwner(caller).account;
   return next({ ctx: { accountId: id, reader: readingAs(readerOf(caller, id), ctx) } });
 });
 
-/** For changing an account. API keys are refused, so that a leaked key cannot mint its own successor. */
+/**
+ * For changing an account, and for reading what was done by its users. API keys are refused, so that a leaked key can neither mint its own
+ * successor nor learn about the users.
+ */
 export const accountProcedure = publicProcedure.use(({ ctx, next }) => {
   const { user, account } = callingOwner(ctx.caller);
   const reader = readingAs(readerOf(ctx.caller, account.id), ctx);

@@ -4,7 +4,7 @@ import { type PeriodBound, periodIn, zonedPeriodEnd, zonedPeriodStart } from "..
 import type { KeyUuid } from "../contract/key.ts";
 import { idOf } from "./inputs.ts";
 import type { RpcServices } from "./router.ts";
-import { accountReader, router } from "./trpc.ts";
+import { accountReadProcedure, router } from "./trpc.ts";
 
 /** The period and its intervals. */
 export const spanInput = {
@@ -52,7 +52,7 @@ export function usageRouter({ usage }: RpcServices) {
      * Requests, errors, tokens and cost, in intervals of a time zone, always equal to the sums of the entries. Intervals that the
      * period covers in part are included as a whole. Where midnight is within an hour of UTC, a day begins with the next hour.
      */
-    summary: accountReader
+    summary: accountReadProcedure
       .input(
         z.strictObject({
           ...spanInput,
@@ -66,7 +66,7 @@ export function usageRouter({ usage }: RpcServices) {
      * How fast the requests of a period were answered, by interval and by upstream: median and 95th percentile of the newest
      * 20,000 entries.
      */
-    performance: accountReader
+    performance: accountReadProcedure
       .input(z.strictObject({ ...spanInput, ...filterInput }))
       .query(({ ctx, input }) => usage.performance(ctx.accountId, spanOf(input), ctx.reader)),
   });
