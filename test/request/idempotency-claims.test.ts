@@ -11,7 +11,8 @@ import {
 } from "../../server/src/idempotency/idempotency.ts";
 import { SEAL_KEY_BYTES, Sealer } from "../../server/src/secrets/sealer.ts";
 
-const FAILED = 2_500;
+/** More failed requests than one statement releases claims of. */
+const FAILED_REQUESTS = 2_500;
 
 /** A database that can refuse or not answer what it is asked, and notes it. */
 class FakeDatabase {
@@ -81,7 +82,7 @@ async function afterOutage() {
   const { idempotency, clock } = idempotencyOver(database);
   const running = await claimOne(idempotency);
   database.releases = "fail";
-  for (let number = 0; number < FAILED; number++) await (await claimOne(idempotency)).release();
+  for (let number = 0; number < FAILED_REQUESTS; number++) await (await claimOne(idempotency)).release();
   return { database, idempotency, running, clock };
 }
 
@@ -186,7 +187,7 @@ it("claims that the database did not answer are released by one statement at a t
   const database = new FakeDatabase();
   const { idempotency } = idempotencyOver(database);
   database.claims = "lose";
-  for (let number = 0; number < FAILED; number++) await claimOne(idempotency).catch(() => {});
+  for (let number = 0; number < FAILED_REQUESTS; number++) await claimOne(idempotency).catch(() => {});
   database.released.length = 0;
   await idempotency.retryReleases();
   expect(database.released).toEqual([1_000]);

@@ -66,7 +66,7 @@ function invalidDatesOf({ validFrom, expiresAt }: TlsPair, now: Date): string | 
 }
 
 /** Why a certificate and its key can't be used, in one line that begins with a setting. */
-export class TlsPairError extends Error {
+class TlsPairError extends Error {
   override readonly name = "TlsPairError";
   /** The property by which the start finds the problems of settings, as in `ConfigError`. */
   get problems(): readonly string[] {

@@ -42,7 +42,7 @@ export interface JournalFiles {
 }
 
 /** The path is a folder, a device or a pipe. */
-export class NotAFile extends Error {
+class NotAFile extends Error {
   override readonly name = "NotAFile";
 }
 
