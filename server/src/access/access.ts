@@ -194,7 +194,7 @@ export class Access {
     return this.#decide(caller.snapshot, address).refusal !== null;
   }
 
-  /** The account's limits by the caller's snapshot. */
+  /** The account's limits: its own, or those of its plan. */
   limitsOf(account: KeySnapshot["account"]): Limits {
     return this.#parts.limitsOf(account);
   }

@@ -30,7 +30,7 @@ interface ReleaseNote {
 /**
  * Credit in Postgres. Every transaction that moves credit begins with the locks of the accounts, in a statement of its
  * own and in the order of ids: the next statement then sees what was committed before, so that each account has one
- * history. A reserve that others reclaim is `wanted`, by the column's first name.
+ * history. The column `wanted` marks a reserve that others reclaim.
  */
 export class PostgresCredit implements CreditStore {
   readonly #database: Database;
