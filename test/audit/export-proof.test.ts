@@ -73,6 +73,8 @@ const forgeries: Record<string, (lines: readonly string[], at: number) => readon
     lines.with(at, (lines[at] ?? "").replace('"error_code":null,', "")),
   "a name twice": (lines, at) =>
     lines.with(at, (lines[at] ?? "").replace(/"(latency_ms|digest|filter|first)":/, '"$1":null,$&')),
+  // Deeper than a recursion can go.
+  nested: (lines, at) => lines.with(at, `{"id":${"[".repeat(100_000)}${"]".repeat(100_000)}}`),
   "another digest": (lines, at) =>
     lines.with(
       at,

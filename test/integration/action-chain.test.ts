@@ -175,6 +175,7 @@ describe("an export of actions", () => {
     const { client } = await ownerWithActions();
     const lines = await collect(client.account.exportActions());
     const changed = (from: RegExp, to: string) => lines.map((line) => line.replace(from, to));
+    const beforeChain = /(?=,"chain":\{)/;
     const forgeries = {
       changed: changed(/"reason":"a test"/, '"reason":"a pest"'),
       digest: lines.with(4, (lines[4] ?? "").replace(/"digest":"[0-9a-f]{8}/, '"digest":"00000000')),
@@ -184,11 +185,19 @@ describe("an export of actions", () => {
       swapped: lines.with(3, lines[4] ?? "").with(4, lines[3] ?? ""),
       torn: lines.with(5, (lines[5] ?? "").slice(0, 50)),
       added: lines.toSpliced(2, 0, (lines[2] ?? "").replace("key.create", "key.revoke")),
+      // Of two members with the same name most readers see the last one, which no digest covers.
+      "an action twice": lines.with(4, (lines[4] ?? "").replace(beforeChain, ',"action":{}')),
+      "an action twice, once escaped": lines.with(
+        4,
+        (lines[4] ?? "").replace(beforeChain, ',"\\u0061ction":{}'),
+      ),
     };
     for (const [what, forged] of Object.entries(forgeries)) {
       expect((await verifyActionsExport(forged)).ok, what).toBe(false);
     }
-    await expect(verifyActionsExport(["id,at", "1,2"])).rejects.toThrow(UnverifiableExportError);
+    const nested = `{"action":${"[".repeat(100_000)}${"]".repeat(100_000)}}`;
+    for (const foreign of [["id,at", "1,2"], [nested]])
+      await expect(verifyActionsExport(foreign)).rejects.toThrow(UnverifiableExportError);
   });
 
   it("is complete in parts that follow each other", async () => {

@@ -6,9 +6,8 @@ import type {
   LeftOutEntry,
 } from "../contract/audit.ts";
 import { type Fields, isFields, parsedJson } from "../core/fields.ts";
+import { hasRepeatedName } from "./repeated-names.ts";
 
-/** A string of JSON, and the colon after it if it is a name. */
-const STRING = /"[^"\\]*(?:\\.[^"\\]*)*"(?:\s*(:))?/g;
 const DIGEST = /^[0-9a-f]{64}$/;
 
 /** A line of an export (NDJSON) by its kind. */
@@ -39,7 +38,7 @@ export function positionOf(cursor: unknown): string | null {
 /** Reads a line. Returns `null` if it is none of an export. */
 export function readExportLine(text: string): ExportLine | null {
   const line = parsedJson(text);
-  if (!isFields(line) || namesIn(line) !== namesOf(text)) return null;
+  if (!isFields(line) || hasRepeatedName(text, line)) return null;
   const { id, chain, cursor } = line;
   if (isFields(line.proof)) return proofOf(line.proof, cursor);
   if (typeof id !== "string" || !isFields(chain) || !isRecorded(chain)) return null;
@@ -69,20 +68,6 @@ function proofOf(proof: Fields, cursor: unknown): ExportLine | null {
 
 function isFilter(value: unknown): boolean {
   return isFields(value) && Object.values(value).every((text) => typeof text === "string");
-}
-
-/** The number of names that a text in JSON has in all its objects. */
-function namesOf(text: string): number {
-  let names = 0;
-  for (const [, colon] of text.matchAll(STRING)) if (colon !== undefined) names++;
-  return names;
-}
-
-/** The number of names after parsing. There are fewer than in the text if an object has a name twice, of which readers see different values. */
-function namesIn(value: unknown): number {
-  if (typeof value !== "object" || value === null) return 0;
-  const parts = Object.values(value).reduce((sum: number, part) => sum + namesIn(part), 0);
-  return Array.isArray(value) ? parts : parts + Object.keys(value).length;
 }
 
 function isRecorded({ batch, entries, digest }: Fields): boolean {

@@ -2,6 +2,7 @@ import { objectOf } from "../core/checks.ts";
 import { UnverifiableExportError } from "../core/errors.ts";
 import { parsedJson } from "../core/fields.ts";
 import { linkDigest, sha256OfText } from "./digest.ts";
+import { hasRepeatedName } from "./repeated-names.ts";
 import { checkPoints, eachLine, MAX_UNREADABLE_START } from "./verification-input.ts";
 
 /** A point in a chain of actions. Keep it to verify later that nothing before it was modified. */
@@ -89,8 +90,7 @@ class ActionsCheck {
   }
 
   async add(text: string, line: number): Promise<void> {
-    const [, action = "", position = "", digest = ""] =
-      parsedJson(text) === undefined || text.split(ABOUT).length > 2 ? [] : (LINE.exec(text) ?? []);
+    const [, action = "", position = "", digest = ""] = partsOf(text);
     if (action === "") {
       if (this.#actions === 0 && line > MAX_UNREADABLE_START) throw notAnExport();
       return this.#note("unreadable", null, line);
@@ -137,6 +137,13 @@ class ActionsCheck {
   #note(problem: ActionsProblem["problem"], position: number | null, line: number | null): void {
     if (this.#problems.length < MAX_PROBLEMS) this.#problems.push({ problem, position, line });
   }
+}
+
+/** What {@link LINE} finds in a line; nothing in one that is no line of an export. */
+function partsOf(text: string): readonly string[] {
+  const line = parsedJson(text);
+  if (line === undefined || text.split(ABOUT).length > 2 || hasRepeatedName(text, line)) return [];
+  return LINE.exec(text) ?? [];
 }
 
 function notAnExport(): UnverifiableExportError {
