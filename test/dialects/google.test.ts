@@ -151,6 +151,18 @@ describe("a request to Google", () => {
     }
   });
 
+  it("takes what belongs to a tool call beside the message, too, where OpenAI's agents for TypeScript repeat it", async () => {
+    vendor.answers(200, response([{ text: "Fine." }]));
+    const extra_content = { google: { thought_signature: "c2ln" } };
+    const named = { name: "weather", arguments: "{}" };
+    const call = { id: "a", type: "function", function: named, extra_content };
+    const said = { role: "assistant", content: null, tool_calls: [call], extra_content };
+    const result = { role: "tool", tool_call_id: "a", content: "sunny" };
+    const messages = [...HI.messages, said, result];
+    await chat(upstream, MODEL, { tools: [WEATHER_TOOL], messages });
+    expect(vendor.sent[0]?.body.contents[1].parts).toMatchObject([{ thoughtSignature: "c2ln" }]);
+  });
+
   it.each([...INEXPRESSIBLE, [{ presence_penalty: 0.5 }, "presence_penalty"]] as const)(
     "is refused when Google has no equivalent of a field: %j",
     async (fields, param) => {

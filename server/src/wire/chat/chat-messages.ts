@@ -36,8 +36,12 @@ const MEMBERS: ReadonlyMap<Json | undefined, readonly string[]> = new Map([
   ["developer", ALL_HAVE],
   ["user", ALL_HAVE],
   // Clients send back what models have said with more than is needed: their thoughts, in the forms of OpenRouter and LiteLLM too, members
-  // that are null, and, from OpenAI's libraries, the object that `parse` has made of the content.
-  ["assistant", [...ALL_HAVE, "tool_calls", "refusal", "images", "annotations", "parsed", ...THOUGHTS]],
+  // that are null, and, from OpenAI's libraries, the object that `parse` has made of the content. OpenAI's agents for TypeScript repeat the
+  // `extra_content` of a call beside the message.
+  [
+    "assistant",
+    [...ALL_HAVE, "tool_calls", "refusal", "images", "annotations", "parsed", "extra_content", ...THOUGHTS],
+  ],
   ["tool", [...ALL_HAVE, "tool_call_id"]],
 ]);
 
