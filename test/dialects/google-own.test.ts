@@ -109,6 +109,13 @@ describe("a request to Google", () => {
       { inlineData },
       { text: "Tool executed successfully and returned this image as a response" },
     ]);
+    expect(await resultFor("gemini-2.5-pro", [image], true)).toEqual([
+      {
+        functionResponse: { id: "a", name: "weather", response: { name: "weather", error: "Tool failed." } },
+      },
+      { inlineData },
+      { text: "Tool failed and returned this image as a response" },
+    ]);
   });
 
   it("asks for thoughts if the client wants to see them", async () => {

@@ -19,7 +19,6 @@ import type { ModelTraits } from "./models.ts";
 export const GOOGLE_SIGNATURE = "google";
 /** What Google accepts in the place of a signature, for what another provider's model has produced, or a client has not sent back whole. */
 const WITHOUT_SIGNATURE = "skip_thought_signature_validator";
-const DONE = "Tool executed successfully.";
 /** The types of images that Google takes, by the ends of their names. */
 const IMAGE_TYPES: ReadonlyMap<string, string> = new Map([
   ["png", "image/png"],
@@ -157,7 +156,8 @@ class PromptWriter {
     const { id, name } = call;
     const texts = parts.flatMap(resultText);
     const media = parts.flatMap(inlineMedia);
-    const said = texts.length === 0 && parts.length > 0 ? DONE : texts.join("\n");
+    const outcome = isError ? "Tool failed" : "Tool executed successfully";
+    const said = texts.length === 0 && parts.length > 0 ? `${outcome}.` : texts.join("\n");
     const hasParts = media.length > 0 && this.#traits.hasMediaInResults;
     const result = {
       id,
@@ -165,7 +165,10 @@ class PromptWriter {
       response: { name, [isError ? "error" : "content"]: said },
       parts: hasParts ? media.map(mediaPart) : undefined,
     };
-    return [{ functionResponse: result }, ...(hasParts ? [] : media.flatMap(shownAfter))];
+    return [
+      { functionResponse: result },
+      ...(hasParts ? [] : media.flatMap((part) => shownAfter(part, outcome))),
+    ];
   }
 }
 
@@ -216,10 +219,10 @@ function inlineMedia(part: ResultPart): readonly (ImagePart | FilePart)[] {
   return part.kind === "text" || part.source.kind === "url" ? [] : [part];
 }
 
-function shownAfter(part: ImagePart | FilePart): readonly JsonObject[] {
+function shownAfter(part: ImagePart | FilePart, outcome: string): readonly JsonObject[] {
   const isImage = part.source.kind === "data" && part.source.mediaType.startsWith("image/");
   const kind = isImage ? "image" : "file";
-  return [mediaPart(part), { text: `Tool executed successfully and returned this ${kind} as a response` }];
+  return [mediaPart(part), { text: `${outcome} and returned this ${kind} as a response` }];
 }
 
 function signatureIn(signature: Signature | null): string | undefined {
