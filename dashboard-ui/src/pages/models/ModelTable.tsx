@@ -115,8 +115,22 @@ function priceColumn(
   };
 }
 
+/** The number of characters from which a price may be on two lines where space is scarce. */
+const LONG_PRICE = 9;
+
 function Price({ nanoUsd }: { readonly nanoUsd: bigint }) {
-  if (nanoUsd > 0n) return formatUsd(nanoUsd);
+  if (nanoUsd > 0n) {
+    const price = formatUsd(nanoUsd);
+    if (price.length < LONG_PRICE) return price;
+    const fraction = price.indexOf(".") + 1;
+    return (
+      <span className={styles.longPrice}>
+        {price.slice(0, fraction)}
+        <wbr />
+        {price.slice(fraction)}
+      </span>
+    );
+  }
   return (
     <>
       <span aria-hidden="true">–</span>
