@@ -119,6 +119,21 @@ describe.skipIf(!hasBrowser)("the credits page", () => {
     expect(await violationsOf(page)).toEqual([]);
   });
 
+  it("warns on every page of the account before nothing is left, also by what only today was spent", async () => {
+    const owner = await signUpWithKey(site.service.baseUrl);
+    for (let request = 0; request < 4; request++) await spend(owner.key);
+    const { balanceNanoUsd } = await owner.trpc.credits.balance.query();
+    const spentNanoUsd = 5n * USD - balanceNanoUsd;
+    // Enough for two more requests.
+    await grant(owner, spentNanoUsd / 2n - balanceNanoUsd, "Used elsewhere");
+    const { page } = await openCredits(owner);
+    const banner = page.getByRole("status").filter({ hasText: "of credit left." });
+    for (const path of ["/", "/models"]) {
+      await page.goto(path);
+      await banner.getByText("Lasts less than a day at today's spend.").waitFor();
+    }
+  });
+
   it("goes back through a long ledger, and keeps the keyboard's place at its end", async () => {
     const owner = await signUp(site.service.baseUrl);
     const { id } = await owner.trpc.account.get.query();

@@ -47,7 +47,7 @@ describe.skipIf(!hasBrowser)("the credit", () => {
     const owner = await signUpWithKey(overview.site.service.baseUrl);
     await overview.chat(owner.key, "no/such");
     const { page } = await overview.pageOf(owner);
-    await page.getByText("No spend in the 7 days before today.").waitFor();
+    await page.getByText("No spend in the last 7 days.").waitFor();
     await page.getByText("$5.00").first().waitFor();
   });
 });

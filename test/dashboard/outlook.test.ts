@@ -3,12 +3,12 @@ import { outlookOf, outlookOfBalance, spendOf } from "../../dashboard-ui/src/pag
 
 const USD = 1_000_000_000n;
 const DAY_MS = 24 * 60 * 60_000;
-const none = { spentNanoUsd: 0n, requestNanoUsd: 0n };
+const none = { spentNanoUsd: 0n, todayNanoUsd: 0n, requestNanoUsd: 0n };
 
 describe("the outlook of a balance", () => {
   it.each([0n, -USD])("of %s is empty, whether or not anything was spent", (balanceNanoUsd) => {
     for (const spentNanoUsd of [0n, 7n * USD]) {
-      const outlook = outlookOf({ balanceNanoUsd, spentNanoUsd, requestNanoUsd: 0n });
+      const outlook = outlookOf({ ...none, balanceNanoUsd, spentNanoUsd });
       expect(outlook.state).toBe("empty");
       expect(outlook.words).toContain("402");
     }
@@ -22,13 +22,13 @@ describe("the outlook of a balance", () => {
   });
 
   it("is short from below the cost of an average request on", () => {
-    const figures = { spentNanoUsd: 0n, requestNanoUsd: 100n };
+    const figures = { ...none, requestNanoUsd: 100n };
     expect(outlookOf({ ...figures, balanceNanoUsd: 99n }).state).toBe("short");
     expect(outlookOf({ ...figures, balanceNanoUsd: 100n }).state).toBe("ample");
   });
 
   it("is low from below 3 days at the rate of the last 7 on", () => {
-    const figures = { spentNanoUsd: 7n * USD, requestNanoUsd: 1n };
+    const figures = { ...none, spentNanoUsd: 7n * USD, requestNanoUsd: 1n };
     expect(outlookOf({ ...figures, balanceNanoUsd: 3n * USD - 1n }).state).toBe("low");
     expect(outlookOf({ ...figures, balanceNanoUsd: 3n * USD }).state).toBe("ample");
   });
@@ -41,13 +41,20 @@ describe("the outlook of a balance", () => {
     [USD * 365n, "about 365 days"],
     [USD * 366n, "more than a year"],
   ])("of %s nano-USD at a dollar per day says %s", (balanceNanoUsd, words) => {
-    const outlook = outlookOf({ balanceNanoUsd, spentNanoUsd: 7n * USD, requestNanoUsd: 0n });
+    const outlook = outlookOf({ ...none, balanceNanoUsd, spentNanoUsd: 7n * USD });
     expect(outlook.words).toBe(`Lasts ${words} at the average spend of the last 7 days.`);
+  });
+
+  it("counts today where it has cost more than an average day", () => {
+    const today = outlookOf({ ...none, balanceNanoUsd: 2n * USD, todayNanoUsd: USD });
+    expect(today).toEqual({ words: "Lasts about 2 days at today's spend.", state: "low" });
+    const usual = outlookOf({ ...none, balanceNanoUsd: 9n * USD, spentNanoUsd: 7n * USD, todayNanoUsd: USD });
+    expect(usual.words).toBe("Lasts about 9 days at the average spend of the last 7 days.");
   });
 
   it("has no rate where nothing was spent", () => {
     const outlook = outlookOf({ balanceNanoUsd: USD, ...none });
-    expect(outlook).toEqual({ words: "No spend in the 7 days before today.", state: "ample" });
+    expect(outlook).toEqual({ words: "No spend in the last 7 days.", state: "ample" });
   });
 });
 
@@ -60,9 +67,9 @@ describe("the spend that a balance is compared with", () => {
     costNanoUsd,
   });
 
-  it("leaves today, which is incomplete, out of the rate, and counts it for the cost of a request", () => {
+  it("leaves today, which is incomplete, out of the average, and counts it for the cost of a request", () => {
     const days = [dayOf(2, 4, 0, 40n), dayOf(1, 2, 1, 30n), dayOf(0, 5, 0, 130n)];
-    expect(spendOf(days, today)).toEqual({ spentNanoUsd: 70n, requestNanoUsd: 20n });
+    expect(spendOf(days, today)).toEqual({ spentNanoUsd: 70n, todayNanoUsd: 130n, requestNanoUsd: 20n });
   });
 
   it("is nothing without successful requests", () => {

@@ -1,14 +1,17 @@
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { api } from "../api/client.ts";
+import type { CreditState } from "../pages/credits/outlook.ts";
 import { useOutlook } from "../pages/credits/use-outlook.ts";
 import { formatBalance } from "./format.ts";
 import { Notice } from "./Notice.tsx";
 
-/** Warns when the credit of the account is used up, or does not cover another request. */
+const SHORT: ReadonlySet<CreditState> = new Set(["empty", "short", "low"]);
+
+/** Warns when the credit of the account is used up, or will be within days. */
 export function CreditBanner() {
   const { balance, outlook } = useOutlook();
-  const isShort = outlook?.state === "empty" || outlook?.state === "short";
+  const isShort = outlook !== undefined && SHORT.has(outlook.state);
   // Credit does not matter where every model is free.
   const models = useQuery(api.models.list.queryOptions(undefined, { enabled: isShort }));
   const hasPrices = models.data?.models.some(({ prices }) => prices !== null) ?? false;

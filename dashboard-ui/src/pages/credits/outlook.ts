@@ -23,6 +23,8 @@ export interface CreditFigures {
   readonly balanceNanoUsd: bigint;
   /** The amount spent in the last {@link RATE_DAYS} whole days. */
   readonly spentNanoUsd: bigint;
+  /** The amount spent since the last of these days. */
+  readonly todayNanoUsd: bigint;
   /** The average cost of a successful request in these days and today; 0 if there was none. */
   readonly requestNanoUsd: bigint;
 }
@@ -42,8 +44,9 @@ export function outlookOfBalance(balanceNanoUsd: bigint, isUsageLost: boolean): 
   return isUsageLost ? UNKNOWN : undefined;
 }
 
-/** How long a balance lasts at the rate of the last {@link RATE_DAYS} days. */
-export function outlookOf({ balanceNanoUsd, spentNanoUsd, requestNanoUsd }: CreditFigures): Outlook {
+/** How long a balance lasts at the rate of the last {@link RATE_DAYS} days, or at today's where today has cost more than such a day. */
+export function outlookOf(figures: CreditFigures): Outlook {
+  const { balanceNanoUsd, spentNanoUsd, todayNanoUsd, requestNanoUsd } = figures;
   if (balanceNanoUsd <= 0n) return EMPTY;
   if (balanceNanoUsd < requestNanoUsd) {
     return {
@@ -51,10 +54,13 @@ export function outlookOf({ balanceNanoUsd, spentNanoUsd, requestNanoUsd }: Cred
       state: "short",
     };
   }
-  if (spentNanoUsd <= 0n) return { words: `No spend in the ${RATE_DAYS} days before today.`, state: "ample" };
-  const days = (Number(balanceNanoUsd) / Number(spentNanoUsd)) * RATE_DAYS;
-  const rate = `at the average spend of the last ${RATE_DAYS} days`;
-  return { words: `Lasts ${daysInWords(days)} ${rate}.`, state: days < LOW_DAYS ? "low" : "ample" };
+  const averageNanoUsd = Number(spentNanoUsd) / RATE_DAYS;
+  const isToday = Number(todayNanoUsd) > averageNanoUsd;
+  const rateNanoUsd = isToday ? Number(todayNanoUsd) : averageNanoUsd;
+  if (rateNanoUsd <= 0) return { words: `No spend in the last ${RATE_DAYS} days.`, state: "ample" };
+  const days = Number(balanceNanoUsd) / rateNanoUsd;
+  const rate = isToday ? "today's spend" : `the average spend of the last ${RATE_DAYS} days`;
+  return { words: `Lasts ${daysInWords(days)} at ${rate}.`, state: days < LOW_DAYS ? "low" : "ample" };
 }
 
 function daysInWords(days: number): string {
@@ -72,17 +78,19 @@ interface DayOfUsage {
 }
 
 /** What a balance is compared with, from the usage of the last {@link RATE_DAYS} whole days and of today. */
-export function spendOf(
-  days: readonly DayOfUsage[],
-  today: Date,
-): Pick<CreditFigures, "spentNanoUsd" | "requestNanoUsd"> {
+export function spendOf(days: readonly DayOfUsage[], today: Date): Omit<CreditFigures, "balanceNanoUsd"> {
   let spentNanoUsd = 0n;
-  let costNanoUsd = 0n;
+  let todayNanoUsd = 0n;
   let requests = 0;
   for (const day of days) {
     if (day.start < today) spentNanoUsd += day.costNanoUsd;
-    costNanoUsd += day.costNanoUsd;
+    else todayNanoUsd += day.costNanoUsd;
     requests += day.requests - day.errors;
   }
-  return { spentNanoUsd, requestNanoUsd: requests > 0 ? costNanoUsd / BigInt(requests) : 0n };
+  const costNanoUsd = spentNanoUsd + todayNanoUsd;
+  return {
+    spentNanoUsd,
+    todayNanoUsd,
+    requestNanoUsd: requests > 0 ? costNanoUsd / BigInt(requests) : 0n,
+  };
 }
