@@ -3,7 +3,7 @@ import { Button } from "./Button.tsx";
 import dialogStyles from "./Dialog.module.css";
 import { Dialog } from "./Dialog.tsx";
 import formStyles from "./form.module.css";
-import { Notice } from "./Notice.tsx";
+import { FormError } from "./Notice.tsx";
 
 interface FormDialogProps {
   readonly title: string;
@@ -48,7 +48,7 @@ export function FormDialog(props: FormDialogProps) {
     <Dialog title={title} onDismiss={isPending ? undefined : onClose} initialFocus={initialFocus}>
       <form onSubmit={submit} className={formStyles.form}>
         {children}
-        {error === null ? null : <Notice tone="error">{error}</Notice>}
+        <FormError text={error} />
         <div className={dialogStyles.dialogActions}>
           <Button onClick={onClose} disabled={isPending}>
             Cancel

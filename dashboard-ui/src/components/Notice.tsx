@@ -1,4 +1,4 @@
-import { type ReactNode, useSyncExternalStore } from "react";
+import { type ReactNode, type Ref, useSyncExternalStore } from "react";
 import { connection } from "../api/connection.ts";
 import { isUnreachable, loadErrorTextOf } from "../api/errors.ts";
 import { CircleAlert, CircleCheck, TriangleAlert } from "../icons/notices.ts";
@@ -18,15 +18,36 @@ const TONES = {
 interface NoticeProps {
   readonly tone: keyof typeof TONES;
   readonly children: ReactNode;
+  readonly ref?: Ref<HTMLDivElement>;
 }
 
-export function Notice({ tone, children }: NoticeProps) {
+export function Notice({ tone, children, ref }: NoticeProps) {
   const { look, Icon } = TONES[tone];
   return (
-    <div className={classes(styles.notice, look)} role={tone === "error" ? "alert" : "status"}>
+    <div ref={ref} className={classes(styles.notice, look)} role={tone === "error" ? "alert" : "status"}>
       <Icon size={16} aria-hidden="true" />
       <div className={styles.body}>{children}</div>
     </div>
+  );
+}
+
+/** Scrolls to what the user must read, as far as it is out of sight: in a small window, or on an enlarged page. */
+export function scrollIntoSight(element: Element | null): void {
+  element?.scrollIntoView({ block: "nearest" });
+}
+
+interface FormErrorProps {
+  /** Why the form was refused; `null` where it was not. */
+  readonly text: string | null;
+}
+
+/** The error of a form as a whole, for a place above its buttons. It is scrolled to where it would not be seen. */
+export function FormError({ text }: FormErrorProps) {
+  if (text === null) return null;
+  return (
+    <Notice tone="error" ref={scrollIntoSight}>
+      {text}
+    </Notice>
   );
 }
 

@@ -16,7 +16,7 @@ import markStyles from "./Mark.module.css";
 import { Mark } from "./Mark.tsx";
 import { menuPopup } from "./Menu.tsx";
 import { Navigation } from "./Navigation.tsx";
-import { Notice } from "./Notice.tsx";
+import { Notice, scrollIntoSight } from "./Notice.tsx";
 import { PaletteButton } from "./PaletteButton.tsx";
 import { ACCOUNT_PAGES, OPERATOR_PAGES } from "./pages.ts";
 import styles from "./Shell.module.css";
@@ -51,7 +51,13 @@ export function Shell() {
   const [isPaletteOpen, setPaletteOpen] = useState(false);
   const takeTyped = useTypeAhead(isPaletteOpen, () => setPaletteOpen(false));
   const me = useQuery(api.auth.me.queryOptions());
-  const signOut = useMutation(api.auth.signOut.mutationOptions({ onSuccess: useSignedOut() }));
+  const signOut = useMutation(
+    api.auth.signOut.mutationOptions({
+      onSuccess: useSignedOut(),
+      // What went wrong is said on the page, which the drawer covers.
+      onError: () => setMenuOpen(false),
+    }),
+  );
   const account = me.data?.account;
   const groups = me.data?.user.role === "operator" ? OPERATOR_PAGES : ACCOUNT_PAGES;
   const pages = useMemo(() => groups.flatMap((group) => group.pages), [groups]);
@@ -105,7 +111,7 @@ export function Shell() {
       <div className={styles.page}>
         <ConnectionLost />
         {signOut.error === null ? null : (
-          <Notice tone="error">
+          <Notice tone="error" ref={scrollIntoSight}>
             <p>You are still signed in. {errorTextOf(signOut.error)}</p>
           </Notice>
         )}

@@ -3,7 +3,7 @@ import { errorTextAt, errorTextBeside } from "../api/errors.ts";
 import { Button } from "../components/Button.tsx";
 import { Field } from "../components/Field.tsx";
 import formStyles from "../components/form.module.css";
-import { Notice } from "../components/Notice.tsx";
+import { FormError, Notice } from "../components/Notice.tsx";
 import { PasswordField } from "../components/PasswordField.tsx";
 import { LAST_EMAIL, sessionStore } from "../components/storage.ts";
 import welcomeStyles from "../components/Welcome.module.css";
@@ -37,7 +37,7 @@ export function SignIn({ signUp }: SignInProps) {
   return (
     <Welcome title="Sign in">
       <form onSubmit={submit} className={formStyles.form}>
-        {formError === null ? null : <Notice tone="error">{formError}</Notice>}
+        <FormError text={formError} />
         {hasEnded && formError === null ? (
           <Notice tone="warning">Your session has ended. Sign in again to go on where you were.</Notice>
         ) : null}

@@ -3,7 +3,7 @@ import { errorTextAt, errorTextBeside } from "../api/errors.ts";
 import { Button } from "../components/Button.tsx";
 import { Field } from "../components/Field.tsx";
 import formStyles from "../components/form.module.css";
-import { Notice } from "../components/Notice.tsx";
+import { FormError } from "../components/Notice.tsx";
 import { PasswordField } from "../components/PasswordField.tsx";
 import welcomeStyles from "../components/Welcome.module.css";
 import { Welcome } from "../components/Welcome.tsx";
@@ -39,7 +39,7 @@ export function SignUp({ signUp }: SignUpProps) {
   return (
     <Welcome title="Create an account">
       <form onSubmit={submit} className={formStyles.form}>
-        {formError === null ? null : <Notice tone="error">{formError}</Notice>}
+        <FormError text={formError} />
         <Field
           label="Account name"
           hint="Your company, team or project."

@@ -5,7 +5,7 @@ import { errorTextAt, errorTextBeside } from "../../api/errors.ts";
 import { Button } from "../../components/Button.tsx";
 import { classes } from "../../components/classes.ts";
 import formStyles from "../../components/form.module.css";
-import { Notice } from "../../components/Notice.tsx";
+import { FormError } from "../../components/Notice.tsx";
 import panelStyles from "../../components/Panel.module.css";
 import { PasswordField } from "../../components/PasswordField.tsx";
 import { toast } from "../../components/toast.ts";
@@ -41,7 +41,6 @@ export function Password() {
       <form className={classes(formStyles.form, formStyles.narrow)} onSubmit={submit}>
         {/* The hidden field names the user for password managers. */}
         <input type="text" autoComplete="username" value={me.data?.user.email ?? ""} readOnly hidden />
-        {formError === null ? null : <Notice tone="error">{formError}</Notice>}
         <PasswordField
           label="Current password"
           autoComplete="current-password"
@@ -69,6 +68,7 @@ export function Password() {
           />
           Also revoke my management tokens
         </label>
+        <FormError text={formError} />
         <div>
           <Button type="submit" busy={change.isPending}>
             Change password

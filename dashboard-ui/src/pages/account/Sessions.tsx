@@ -7,10 +7,11 @@ import { Address } from "../../components/Address.tsx";
 import { Badge } from "../../components/Badge.tsx";
 import { Button } from "../../components/Button.tsx";
 import { useFolded } from "../../components/Folded.tsx";
+import formStyles from "../../components/form.module.css";
 import { formatDateTime, formatExactTime } from "../../components/format.ts";
 import { Loaded } from "../../components/Loaded.tsx";
 import listsStyles from "../../components/lists.module.css";
-import { Notice } from "../../components/Notice.tsx";
+import { scrollIntoSight } from "../../components/Notice.tsx";
 import panelStyles from "../../components/Panel.module.css";
 import textStyles from "../../components/text.module.css";
 import { toast } from "../../components/toast.ts";
@@ -19,19 +20,22 @@ import { SignOutEverywhere } from "./SignOutEverywhere.tsx";
 /** The number of sessions that are shown at first. */
 const MAX_SHOWN = 5;
 
+const askAgain = () => queryClient.invalidateQueries({ queryKey: api.auth.sessions.queryKey() });
+
 /** The user's sessions, which can be ended one at a time or all at once. */
 export function Sessions() {
   const title = useRef<HTMLHeadingElement>(null);
   const list = useQuery(api.auth.sessions.queryOptions());
   const end = useMutation(
     api.auth.endSession.mutationOptions({
-      onSettled: async (_, error) => {
-        await queryClient.invalidateQueries({ queryKey: api.auth.sessions.queryKey() });
-        if (error !== null) return;
+      onSuccess: async () => {
+        await askAgain();
         toast("Session signed out");
         // The pressed button is gone with its row, so the focus moves to the title.
         title.current?.focus();
       },
+      // The session may have ended although the answer was lost. The error does not wait for the list.
+      onError: () => void askAgain(),
     }),
   );
   const [isEndingAll, setEndingAll] = useState(false);
@@ -43,12 +47,12 @@ export function Sessions() {
         </h2>
         <Button onClick={() => setEndingAll(true)}>Sign out everywhere</Button>
       </div>
-      {end.error === null ? null : <Notice tone="error">{errorTextOf(end.error)}</Notice>}
       <Loaded query={list} what="sessions">
         {({ sessions }) => (
           <SessionList
             sessions={sessions}
             endingId={end.isPending ? end.variables.id : null}
+            failure={end.error === null ? null : { id: end.variables.id, text: errorTextOf(end.error) }}
             onEnd={(id) => end.mutate({ id })}
           />
         )}
@@ -64,11 +68,13 @@ interface SessionListProps {
   readonly sessions: readonly ListedSession[];
   /** The session that is being ended. */
   readonly endingId: string | null;
+  /** Why a session could not be ended. */
+  readonly failure: { readonly id: string; readonly text: string } | null;
   readonly onEnd: (id: ListedSession["id"]) => void;
 }
 
 /** The current session, then the others, last seen first. A long list is folded, as scripts may have signed in very often. */
-function SessionList({ sessions, endingId, onEnd }: SessionListProps) {
+function SessionList({ sessions, endingId, failure, onEnd }: SessionListProps) {
   const named = useMemo(() => namedSessions(sessions), [sessions]);
   const { shown, footer } = useFolded(named, MAX_SHOWN);
   return (
@@ -76,7 +82,7 @@ function SessionList({ sessions, endingId, onEnd }: SessionListProps) {
       <ul className={listsStyles.rows}>
         {shown.map(({ session, name }) => (
           <li key={session.id}>
-            <Session session={session} name={name} />
+            <Session session={session} name={name} error={failure?.id === session.id ? failure.text : null} />
             {session.isCurrent ? (
               <Badge tone="good">This session</Badge>
             ) : (
@@ -96,7 +102,11 @@ function SessionList({ sessions, endingId, onEnd }: SessionListProps) {
   );
 }
 
-function Session({ session, name }: { readonly session: ListedSession; readonly name: string }) {
+interface SessionProps extends NamedSession {
+  readonly error: string | null;
+}
+
+function Session({ session, name, error }: SessionProps) {
   return (
     <span className={textStyles.pair}>
       {name}
@@ -104,6 +114,11 @@ function Session({ session, name }: { readonly session: ListedSession; readonly 
         from <Address ip={session.sourceIp} />, signed in {formatExactTime(session.createdAt)}, last seen{" "}
         {formatDateTime(session.lastSeenAt)}
       </span>
+      {error === null ? null : (
+        <span className={formStyles.fieldError} role="alert" ref={scrollIntoSight}>
+          {error}
+        </span>
+      )}
     </span>
   );
 }

@@ -4,7 +4,7 @@ import { Button } from "../../components/Button.tsx";
 import { CopyButton } from "../../components/CopyButton.tsx";
 import { Field } from "../../components/Field.tsx";
 import formStyles from "../../components/form.module.css";
-import { Notice } from "../../components/Notice.tsx";
+import { FormError, Notice } from "../../components/Notice.tsx";
 import shownOnceStyles from "../../components/ShownOnce.module.css";
 import textStyles from "../../components/text.module.css";
 import styles from "./KeyStep.module.css";
@@ -46,7 +46,7 @@ function KeyForm({ newKey, hasFocus }: KeyFormProps) {
   return (
     <form onSubmit={submit} className={styles.step}>
       <p className={textStyles.quiet}>Keys work with every model. Create one key per deployment.</p>
-      {formError === null ? null : <Notice tone="error">{formError}</Notice>}
+      <FormError text={formError} />
       <div className={formStyles.inlineForm}>
         <Field
           label="Key name"

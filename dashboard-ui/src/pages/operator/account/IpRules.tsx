@@ -6,7 +6,7 @@ import type { AccountDetails } from "../../../api/types.ts";
 import { Button } from "../../../components/Button.tsx";
 import formStyles from "../../../components/form.module.css";
 import { formatCount } from "../../../components/format.ts";
-import { Notice } from "../../../components/Notice.tsx";
+import { FormError, Notice } from "../../../components/Notice.tsx";
 import panelStyles from "../../../components/Panel.module.css";
 import { Segmented } from "../../../components/Segmented.tsx";
 import textStyles from "../../../components/text.module.css";
@@ -87,7 +87,6 @@ export function IpRules({ account }: { readonly account: AccountDetails }) {
         </Notice>
       )}
       <form className={formStyles.form} id={formId} onSubmit={submit}>
-        {isElsewhere ? <Notice tone="error">{errorTextOf(setRules.error)}</Notice> : null}
         <div className={accountIpRulesStyles.ruleNetworks}>
           <TextArea
             ref={networks}
@@ -109,6 +108,7 @@ export function IpRules({ account }: { readonly account: AccountDetails }) {
       <TryAddress account={account} rules={rules} isDifferent={isDifferent} />
       <div className={formStyles.form}>
         <Reason form={formId} value={reason} onChange={setReason} error={reasonError} />
+        <FormError text={isElsewhere ? errorTextOf(setRules.error) : null} />
         <div className={consoleStyles.consoleRow}>
           <Button type="submit" form={formId} busy={setRules.isPending}>
             Save IP rules

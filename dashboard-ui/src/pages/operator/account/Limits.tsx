@@ -6,7 +6,7 @@ import type { AccountDetails } from "../../../api/types.ts";
 import { Button } from "../../../components/Button.tsx";
 import { Field } from "../../../components/Field.tsx";
 import formStyles from "../../../components/form.module.css";
-import { Notice } from "../../../components/Notice.tsx";
+import { FormError } from "../../../components/Notice.tsx";
 import panelStyles from "../../../components/Panel.module.css";
 import { toast } from "../../../components/toast.ts";
 import { useKept, useKeptDraft } from "../../../components/use-kept-draft.ts";
@@ -61,7 +61,6 @@ export function Limits({ account }: { readonly account: AccountDetails }) {
       <h2 id="limits">Limits</h2>
       <p>Leave a limit empty to use the default of the {account.plan} plan.</p>
       <form className={formStyles.form} onSubmit={submit}>
-        {formError === null ? null : <Notice tone="error">{formError}</Notice>}
         <div className={styles.limitFields}>
           {LIMITS.map(({ name, label }) => (
             <Field
@@ -80,6 +79,7 @@ export function Limits({ account }: { readonly account: AccountDetails }) {
           ))}
         </div>
         <Reason value={reason} onChange={setReason} error={errorTextAt(setLimits.error, "reason")} />
+        <FormError text={formError} />
         <div>
           <Button type="submit" busy={setLimits.isPending}>
             Save limits

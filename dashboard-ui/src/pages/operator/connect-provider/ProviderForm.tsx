@@ -6,7 +6,7 @@ import { Button } from "../../../components/Button.tsx";
 import { classes } from "../../../components/classes.ts";
 import { Field } from "../../../components/Field.tsx";
 import formStyles from "../../../components/form.module.css";
-import { Notice } from "../../../components/Notice.tsx";
+import { FormError } from "../../../components/Notice.tsx";
 import panelStyles from "../../../components/Panel.module.css";
 import { PasswordField } from "../../../components/PasswordField.tsx";
 import { ProviderModels } from "./ProviderModels.tsx";
@@ -68,7 +68,7 @@ export function ProviderForm({ provider }: { readonly provider: Provider }) {
             error={errorTextAt(error, "credential")}
             onChange={(event) => setCredential(event.target.value.trim())}
           />
-          {formError === null ? null : <Notice tone="error">{formError}</Notice>}
+          <FormError text={formError} />
           <div>
             <Button type="submit" look="primary" busy={isPending}>
               Check credential
