@@ -7,7 +7,6 @@ import type { DatabaseAddress } from "../../server/src/database/database.ts";
 import { insertInHalves } from "../../server/src/database/insert-all.ts";
 import { migrate } from "../../server/src/database/migrate.ts";
 import { toFailure, Unavailable } from "../../server/src/errors/failure.ts";
-import { requireUsableDatabase } from "../../server/src/start/database-check.ts";
 import { complaintAbout } from "../../server/src/start/readiness.ts";
 import { MIGRATIONS } from "../fixtures/migrations.ts";
 import {
@@ -183,43 +182,35 @@ describe("a database statement", () => {
     expect(await outcome(lost)).toMatchObject({ code: "26000" });
   });
 
-  it.each([
+  const OTHER_SETTINGS = [
     ["DateStyle", "SQL, DMY"],
     ["bytea_output", "escape"],
     ["standard_conforming_strings", "off"],
     ["default_transaction_isolation", "serializable"],
-  ])("has the results that the service relies on, whatever %s of the database is", async (name, value) => {
-    await using former = open();
-    const at = new Date(Date.UTC(2026, 1, 3, 4, 5, 6));
-    const results = async (sql: Pick<typeof former, "unsafe">) => [
-      ...(await sql.unsafe(`
+  ] as const;
+
+  it.each(OTHER_SETTINGS)(
+    "has the results that the service relies on, whatever %s of the database is",
+    async (name, value) => {
+      await using former = open();
+      const at = new Date(Date.UTC(2026, 1, 3, 4, 5, 6));
+      const results = async (sql: Pick<typeof former, "unsafe">) => [
+        ...(await sql.unsafe(`
         select timestamptz '2026-02-03 04:05:06Z' as at, '\\x005c'::bytea as bytes,
                current_setting('transaction_isolation') as isolation`)),
-    ];
-    const expected = [{ at, bytes: Buffer.of(0, 0x5c), isolation: "read committed" }];
-    expect(await results(former)).toEqual(expected);
-    const [row] = await database.admin<{ name: string }[]>`select current_database() as name`;
-    await database.admin.unsafe(`alter database "${row?.name}" set ${name} = '${value}'`);
-    try {
-      await using later = open();
-      expect(await results(later)).toEqual(expected);
-    } finally {
-      await database.admin.unsafe(`alter database "${row?.name}" reset ${name}`);
-    }
-  });
-
-  it("is reported at the start if the server confirms what a crash can undo", async () => {
-    const [row] = await database.admin<{ name: string }[]>`select current_database() as name`;
-    const warned = async (value: "off" | "on") => {
-      await database.admin.unsafe(`alter database "${row?.name}" set synchronous_commit = ${value}`);
-      const warnings = await requireUsableDatabase(database.address, "the database", { isOnlyRead: false });
-      return warnings.filter((warning) =>
-        /^synchronous_commit of PostgreSQL is off: .*Turn it on/.test(warning),
-      );
-    };
-    expect(await warned("off")).toHaveLength(1);
-    expect(await warned("on")).toHaveLength(0);
-  });
+      ];
+      const expected = [{ at, bytes: Buffer.of(0, 0x5c), isolation: "read committed" }];
+      expect(await results(former)).toEqual(expected);
+      const [row] = await database.admin<{ name: string }[]>`select current_database() as name`;
+      await database.admin.unsafe(`alter database "${row?.name}" set ${name} = '${value}'`);
+      try {
+        await using later = open();
+        expect(await results(later)).toEqual(expected);
+      } finally {
+        await database.admin.unsafe(`alter database "${row?.name}" reset ${name}`);
+      }
+    },
+  );
 
   it("fails for a reason that names what the server refuses", async () => {
     const name = `none_${crypto.randomUUID()}`;

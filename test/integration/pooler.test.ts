@@ -7,6 +7,9 @@ import { startTransactionPooler } from "../fixtures/transaction-pooler.ts";
 
 const DATABASE_SERVER = process.env.OSTIARY_TEST_DATABASE_URL;
 
+/** The user is signed in, and the server waits for a statement. */
+const GREETING = Buffer.from("R\0\0\0\u0008\0\0\0\0Z\0\0\0\u0005I", "latin1");
+
 /** A server that refuses each connection with this error. */
 async function startRefusing(error: string) {
   const fields = `SFATAL\0VFATAL\0C08P01\0M${error}\0\0`;
@@ -58,6 +61,21 @@ describe("a service behind a connection pooler", () => {
     const check = requireUsableDatabase({ url: server.url }, "a server", { isOnlyRead: false });
     await expect(check).rejects.toThrow(`Cannot use the database of DATABASE_URL (a server): ${error}. `);
     await expect(check).rejects.toThrow(hint);
+  });
+
+  it("says what to do if the connection is closed without a reason, as in statement mode", async () => {
+    const server = createServer((socket) => {
+      socket
+        .on("error", () => {})
+        .once("data", () => socket.once("data", () => socket.end()).write(GREETING));
+    }).listen(0, "127.0.0.1");
+    await once(server, "listening");
+    const { port } = server.address() as AddressInfo;
+    const check = requireUsableDatabase({ url: `postgres://127.0.0.1:${port}/x` }, "a server", {
+      isOnlyRead: false,
+    });
+    await expect(check).rejects.toThrow("pool_mode = session");
+    server.close();
   });
 
   it("says what to do if the server does not speak TLS", async () => {

@@ -17,7 +17,7 @@ const KEEP_ALIVES = 3;
  * What the service relies on, whatever the server, the database or its user is set to. The driver reads times and bytes in one form, and the
  * statements are written for the isolation level in which each of them sees what was committed before it.
  */
-const RELIED_ON = {
+export const RELIED_ON = {
   DateStyle: "ISO",
   bytea_output: "hex",
   standard_conforming_strings: "on",

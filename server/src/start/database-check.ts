@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { type Database, type DatabaseAddress, openDatabase } from "../database/database.ts";
-import { UNKNOWN_TO_PGBOUNCER } from "../database/session-settings.ts";
+import { RELIED_ON, UNKNOWN_TO_PGBOUNCER } from "../database/session-settings.ts";
 import { requireWritable } from "../database/writable.ts";
 import { StartupFailure } from "./startup-failure.ts";
 
@@ -33,6 +33,8 @@ export async function requireUsableDatabase(
   try {
     await requireVersion(one);
     await requireOwnSessions(one, other);
+    await requireReliedOn(one);
+    await requireSchema(one);
     if (isOnlyRead) return [];
     await requireWritable(one);
     await requireUnicode(one);
@@ -105,6 +107,27 @@ async function requireOwnSessions(one: Database, other: Database): Promise<void>
   }
 }
 
+/** Checks that sessions have the settings that a node asks for when it connects: a pooler may be told to ignore them. */
+async function requireReliedOn(database: Database): Promise<void> {
+  for (const [name, expected] of Object.entries(RELIED_ON)) {
+    const [row] = await database<{ value: string }[]>`select current_setting(${name}) as value`;
+    // DateStyle also has the order of day and month, as in `ISO, DMY`: nothing that the service sends depends on it.
+    if (row?.value.split(",")[0] === expected) continue;
+    throw new StartupFailure(
+      `The sessions of DATABASE_URL do not have the setting ${name} = ${expected}, on which the service relies: a connection pooler ignores what nodes ask for. Set it with: ALTER DATABASE … SET ${name} = '${expected}'. Then restart the pooler, so that it opens new sessions.`,
+    );
+  }
+}
+
+/** The tables are in the first schema of the search path that exists and that the user may use. */
+async function requireSchema(database: Database): Promise<void> {
+  const [row] = await database<{ schema: string | null }[]>`select current_schema() as schema`;
+  if (row?.schema !== null) return;
+  throw new StartupFailure(
+    "The user of DATABASE_URL may use no schema of its search_path. Correct search_path in the URL or of the user or the database, create the schema, or grant USAGE and CREATE on it.",
+  );
+}
+
 /** Warns if the server confirms transactions that are not on its disk yet. */
 async function warningsOf(database: Database): Promise<readonly string[]> {
   const [row] = await database<{ value: string }[]>`select current_setting('synchronous_commit') as value`;
@@ -145,6 +168,10 @@ const HINTS: readonly (readonly [RegExp, string])[] = [
   [
     /before secure TLS connection was established/,
     "If the server does not speak TLS, set ssl = on in PostgreSQL, or remove DATABASE_CA_FILE and sslmode",
+  ],
+  [
+    /CONNECTION_CLOSED/,
+    "The server's log says why it closed the connection. If this is PgBouncer, use pool_mode = session for the service's database",
   ],
   [
     /certificate|self.signed/i,
