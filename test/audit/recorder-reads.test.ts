@@ -40,6 +40,7 @@ describe("a recorded entry", () => {
     const sink = {
       insertEntries: async () => {
         if (isLocked) throw Object.assign(new Error("canceling statement"), { code: "57014" });
+        return [];
       },
     };
     const { journal } = await Journal.open({ folder, sync: false });
@@ -56,14 +57,14 @@ describe("a recorded entry", () => {
   });
 
   it("is waited for by reads for five seconds at most", async () => {
-    const answers: (() => void)[] = [];
-    const sink = { insertEntries: () => new Promise<void>((resolve) => answers.push(resolve)) };
+    const answers: ((left: []) => void)[] = [];
+    const sink = { insertEntries: () => new Promise<[]>((resolve) => answers.push(resolve)) };
     const { journal } = await Journal.open({ folder, sync: false });
     const recorder = new Recorder({ journal, sink, durability: "journal", log });
     await recorder.record(auditEntry());
     // The statement never ends, and neither fails.
     await expect(recorder.flushed(null)).rejects.toThrow(Unavailable);
-    for (const answer of answers) answer();
+    for (const answer of answers) answer([]);
     await recorder.stop();
   });
 });

@@ -27,6 +27,7 @@ beforeEach(async () => {
     onAttempt();
     if (isAway) throw new Error("the database is away");
     committed.push(...entries.map(({ id }) => id));
+    return [];
   };
   const log = pino({ level: "silent" });
   recorder = new Recorder({ journal, sink: { insertEntries }, durability: "journal", log });

@@ -42,6 +42,7 @@ describe("a recorded entry", () => {
         await new Promise((resolve) => setTimeout(resolve, Math.random() * 3));
         if (Math.random() < 0.05) throw new Error("the database is away");
         for (const { id } of entries) committed.add(id);
+        return [];
       },
     };
     const { journal } = await Journal.open({ folder, sync: false });
@@ -83,8 +84,10 @@ describe("a recorded entry", () => {
 
     const committed: EntryId[] = [];
     const back = {
-      insertEntries: async (batch: readonly AuditEntry[]) =>
-        void committed.push(...batch.map(({ id }) => id)),
+      insertEntries: async (batch: readonly AuditEntry[]) => {
+        committed.push(...batch.map(({ id }) => id));
+        return [];
+      },
     };
     const reopened = await Journal.open({ folder, sync: false });
     const successor = new Recorder({ journal: reopened.journal, sink: back, durability: "journal", log });
@@ -110,6 +113,7 @@ describe("a recorded entry", () => {
     const back = {
       insertEntries: async (batch: readonly AuditEntry[]) => {
         for (const { id, endReason } of batch) if (!committed.has(id)) committed.set(id, endReason);
+        return [];
       },
     };
     const reopened = await Journal.open({ folder, sync: false });
@@ -136,6 +140,7 @@ describe("a recorded entry", () => {
           for (const { id } of entries) committed.add(id);
           // There is always one more.
           if (!isOver) await recorder.record(entry());
+          return [];
         },
       },
     });
@@ -151,7 +156,10 @@ describe("a recorded entry", () => {
   it("is not brought forward by reads of an account that has none waiting, and by others only so often", async () => {
     const { journal } = await Journal.open({ folder, sync: false });
     let batches = 0;
-    const insertEntries = async () => void batches++;
+    const insertEntries = async () => {
+      batches++;
+      return [];
+    };
     const recorder = new Recorder({ journal, durability: "journal", log, sink: { insertEntries } });
     const { accountId } = entry();
     const startMs = performance.now();
@@ -175,6 +183,7 @@ describe("a recorded entry", () => {
     const insertEntries = async (entries: readonly AuditEntry[]) => {
       if (isAway) throw new Error("away");
       for (const { id } of entries) committed.add(id);
+      return [];
     };
     const recorder = new Recorder({ journal, durability: "journal", log, sink: { insertEntries } });
     const kept = entry();
@@ -195,6 +204,7 @@ describe("a recorded entry", () => {
           throw Object.assign(new Error("invalid input syntax for type inet"), { code: "22P02" });
         }
         for (const { id } of entries) committed.add(id);
+        return [];
       },
     };
     const told: EntryId[] = [];
@@ -221,9 +231,9 @@ describe("a recorded entry", () => {
     const attempts: ((error: Error) => void)[] = [];
     const sink = {
       insertEntries: (entries: readonly AuditEntry[]) => {
-        if (attempts.length === 0) return new Promise<void>((_, reject) => attempts.push(reject));
+        if (attempts.length === 0) return new Promise<[]>((_, reject) => attempts.push(reject));
         committed.push(...entries.map(({ id }) => id));
-        return Promise.resolve();
+        return Promise.resolve([]);
       },
     };
     const { journal } = await Journal.open({ folder, sync: false });
@@ -239,15 +249,15 @@ describe("a recorded entry", () => {
   });
 
   it("waits for the database no longer than configured", async () => {
-    const answers: (() => void)[] = [];
-    const sink = { insertEntries: () => new Promise<void>((resolve) => answers.push(resolve)) };
+    const answers: ((left: []) => void)[] = [];
+    const sink = { insertEntries: () => new Promise<[]>((resolve) => answers.push(resolve)) };
     const { journal } = await Journal.open({ folder, sync: false });
     const recorder = new Recorder({ journal, sink, durability: "database", log });
     const { stored } = await recorder.record(entry());
     expect(stored).not.toBeNull();
     // The statement never ends: readers that wait get an error in five seconds.
     await expect(stored).rejects.toMatchObject({ code: "server_is_overloaded", status: 503 });
-    for (const answer of answers) answer();
+    for (const answer of answers) answer([]);
     await recorder.stop();
   });
 
@@ -258,6 +268,7 @@ describe("a recorded entry", () => {
         if (entries.some(({ id }) => id === refused.id)) {
           throw Object.assign(new Error("bigint out of range"), { code: "22003" });
         }
+        return [];
       },
     };
     const { journal } = await Journal.open({ folder, sync: false });
@@ -352,6 +363,7 @@ function absentDatabase() {
     isAway: true,
     insertEntries: async () => {
       if (database.isAway) throw new Error("the database is away");
+      return [];
     },
   };
   return database;

@@ -83,6 +83,67 @@ it("an export and a page lack no request that is not in the database yet: they a
   expect((await response.text()).trimEnd().split("\n")).toHaveLength(2);
 });
 
+it.each(["audit_chains", "usage_days"])(
+  "requests of other accounts are recorded while rows of an account in %s are locked, and those of the account afterwards",
+  async (table) => {
+    const [locked, other] = [await signUp(service.baseUrl), await signUp(service.baseUrl)];
+    const callers = await Promise.all(
+      [locked, other].map(async (owner) => {
+        const { key } = await owner.trpc.keys.create.mutate({ name: "busy" });
+        const { token } = await owner.trpc.tokens.create.mutate({ name: "reader" });
+        const headers = { authorization: `Bearer ${token}` };
+        const models: string[] = [];
+        const send = async (model: string) => {
+          await (await sendChat(service.baseUrl, key, { model })).arrayBuffer();
+          models.push(model);
+        };
+        const recorded = async () => {
+          const response = await fetch(`${service.baseUrl}/v1/audit/export`, { headers });
+          if (response.status !== 200) return response.status;
+          return (await response.text())
+            .trimEnd()
+            .split("\n")
+            .map((line) => JSON.parse(line).model);
+        };
+        await send("sandbox/echo");
+        expect(await recorded()).toEqual(models);
+        return { send, recorded, models };
+      }),
+    );
+    const [caller, neighbour] = callers as [(typeof callers)[0], (typeof callers)[0]];
+    const { id } = await locked.trpc.account.get.query();
+    await inTransaction(sql, async (transaction) => {
+      await transaction.unsafe(`select from ${table} where account_id = '${id}' for update`);
+      await caller.send("sandbox/lorem");
+      for (let request = 0; request < 3; request++) {
+        await neighbour.send("sandbox/lorem");
+        const neighbours = async () => {
+          // A transaction that is idle would be ended, and its locks with it.
+          await transaction`select 1`;
+          return neighbour.recorded();
+        };
+        await expect.poll(neighbours, { timeout: 20_000 }).toEqual(neighbour.models);
+        await caller.send("sandbox/echo");
+      }
+      const refused = caller.recorded();
+      await expect
+        .poll(
+          async () => {
+            await transaction`select 1`;
+            return Promise.race([refused, "waiting"]);
+          },
+          { timeout: 20_000 },
+        )
+        .toBe(503);
+    });
+    await expect.poll(caller.recorded, { timeout: 20_000 }).toEqual(caller.models);
+    expect(await locked.trpc.audit.verify.query()).toMatchObject({
+      entries: caller.models.length,
+      problems: [],
+    });
+  },
+);
+
 describe("the integrity of an account's entries", () => {
   it("is verified online and offline", async () => {
     const owner = await ownerWithEntries();

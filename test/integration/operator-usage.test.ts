@@ -70,8 +70,8 @@ afterAll(async () => {
 });
 
 /** As a node of its own. */
-function record(entries: readonly AuditEntry[]): Promise<void> {
-  return new PostgresAudit(sql, crypto.randomUUID()).insertEntries(entries);
+async function record(entries: readonly AuditEntry[]): Promise<void> {
+  await new PostgresAudit(sql, crypto.randomUUID()).insertEntries(entries);
 }
 
 function entryOf(account: string, at: Date, model: string, costNanoUsd: bigint): AuditEntry {

@@ -29,13 +29,14 @@ class FakeDatabase {
   readonly entries = new Map<EntryId, AuditEntry>();
   isAway = false;
 
-  async insertEntries(batch: readonly AuditEntry[]): Promise<void> {
+  async insertEntries(batch: readonly AuditEntry[]): Promise<readonly AuditEntry[]> {
     if (this.isAway) throw systemError("ECONNREFUSED", "connect");
     for (const { sourceIp } of batch) {
       if (sourceIp?.endsWith("z"))
         throw systemError("22P02", `invalid input syntax for type inet: "${sourceIp}"`);
     }
     for (const entry of batch) if (!this.entries.has(entry.id)) this.entries.set(entry.id, entry);
+    return [];
   }
 
   get ids(): EntryId[] {

@@ -23,6 +23,7 @@ const SCENARIOS: readonly (readonly [when: string, scenario: Scenario])[] = [
   ["when the credit of nodes is released", scenarios.CREDIT_IS_RELEASED],
   ["when idempotency keys are answered twice", scenarios.KEYS_ARE_ANSWERED_TWICE],
   ["when the database is restored", scenarios.DATABASE_IS_RESTORED],
+  ["when accounts are locked for long", scenarios.ACCOUNTS_ARE_LOCKED],
   ["when the database's clock is wrong", scenarios.DATABASE_CLOCK_IS_WRONG],
   ["when the database's clock jumps ahead while keys are answered", scenarios.DATABASE_CLOCK_JUMPS],
   [

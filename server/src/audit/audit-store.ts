@@ -9,9 +9,12 @@ import { refusesContent } from "../database/insert-all.ts";
 import { type EntryDigest, entryDigestOf } from "./batch-content.ts";
 import { isCharged } from "./batch-sums.ts";
 import { countAndCharge, type NewEntries } from "./count-and-charge.ts";
+import type { EntrySink, InsertOptions } from "./entry-sink.ts";
 import { givenValue, INSERTED_COLUMNS, INSERTED_VALUES, RETURNED_COLUMNS } from "./entry-sql.ts";
-import type { EntrySink, InsertOptions } from "./recorder.ts";
 import { lineOf, storedTextsOf } from "./stored-texts.ts";
+
+/** How long an insert that skips locked accounts waits for other locks, such as those of sums of usage. */
+const LOCK_TIMEOUT_MS = 100;
 
 /** Writes audit entries to PostgreSQL, with the sums of usage and the charges that follow from them. */
 export class PostgresAudit implements EntrySink {
@@ -35,8 +38,9 @@ export class PostgresAudit implements EntrySink {
 
   async insertEntries(
     entries: readonly AuditEntry[],
-    { mayExist = false }: InsertOptions = {},
-  ): Promise<void> {
+    { mayExist = false, locked }: InsertOptions = {},
+  ): Promise<readonly AuditEntry[]> {
+    if (locked === "skip") return this.#recordUnlocked(entries);
     const lines = mayExist ? null : linesOf(entries);
     let uncollected: readonly Uncollected[];
     try {
@@ -46,30 +50,75 @@ export class PostgresAudit implements EntrySink {
       uncollected = await this.#record(entries, insertNewEntries);
     }
     uncollected.forEach(this.#onUncollected);
+    return [];
+  }
+
+  /** Records the entries of accounts that are not locked. @returns the others. */
+  async #recordUnlocked(entries: readonly AuditEntry[]): Promise<readonly AuditEntry[]> {
+    const { uncollected, left } = await inTransaction(this.#database, async (sql) => {
+      await sql.unsafe(`set local lock_timeout = ${LOCK_TIMEOUT_MS}`);
+      const locked = await lockUnlocked(sql, accountsOf(entries));
+      const [free, left] = [
+        entries.filter((entry) => !locked.has(entry.accountId)),
+        entries.filter((entry) => locked.has(entry.accountId)),
+      ];
+      return { uncollected: await this.#recordIn(sql, free, insertNewEntries), left };
+    });
+    uncollected.forEach(this.#onUncollected);
+    return left;
   }
 
   /** Records the entries that were not recorded before. */
   #record(entries: readonly AuditEntry[], insert: Insert): Promise<readonly Uncollected[]> {
+    return inTransaction(this.#database, (sql) => this.#recordIn(sql, entries, insert));
+  }
+
+  async #recordIn(
+    sql: Transaction,
+    entries: readonly AuditEntry[],
+    insert: Insert,
+  ): Promise<readonly Uncollected[]> {
     // The accounts' chains are locked first, in order, and until the end: batches of an account are committed in the order
     // of their numbers, and the next statement sees what another attempt at this batch may have committed just now.
-    return inTransaction(this.#database, async (sql) => {
-      const chains = await sql<Chain[]>`
+    const chains = await sql<Chain[]>`
         insert into audit_chains as chain (account_id)
         select value::uuid from jsonb_array_elements_text(${sql.json(accountsOf(entries))}) order by value::uuid
         on conflict (account_id) do update set batches = chain.batches
         returning account_id as "accountId", batches, removed_up_to as "removedUpTo"`;
-      const charged = accountsOf(entries.filter(isCharged));
-      if (charged.length > 0) {
-        // Credit is moved under the accounts' locks, by a later statement: see PostgresCredit.
-        await sql`
+    const charged = accountsOf(entries.filter(isCharged));
+    if (charged.length > 0) {
+      // Credit is moved under the accounts' locks, by a later statement: see PostgresCredit.
+      await sql`
           select from accounts where id in (select value::uuid from jsonb_array_elements_text(${sql.json(charged)}))
           order by id for no key update`;
-      }
-      const added = await insert(sql, entries, chains);
-      // A batch that is inserted again has no new entries, so that each entry is counted once.
-      return added.entries.length === 0 ? [] : countAndCharge(sql, this.#nodeId, added);
-    });
+    }
+    const added = await insert(sql, entries, chains);
+    // A batch that is inserted again has no new entries, so that each entry is counted once.
+    return added.entries.length === 0 ? [] : countAndCharge(sql, this.#nodeId, added);
   }
+}
+
+/**
+ * Locks what {@link PostgresAudit} locks of accounts, without waiting for it.
+ *
+ * @returns the accounts of which something is locked already.
+ */
+async function lockUnlocked(sql: Transaction, accounts: readonly string[]): Promise<ReadonlySet<string>> {
+  const rows = await sql<{ accountId: string }[]>`
+    with given as (
+      select value as "accountId", value::uuid as id from jsonb_array_elements_text(${sql.json(accounts)})
+    ),
+    chain as (
+      select account_id as id from audit_chains where account_id in (select id from given)
+      order by account_id for update skip locked
+    ),
+    account as (
+      select id from accounts where id in (select id from given) order by id for no key update skip locked
+    )
+    select "accountId" from given
+    where (id not in (select id from chain) and id in (select account_id from audit_chains))
+       or (id not in (select id from account) and id in (select id from accounts))`;
+  return new Set(rows.map(({ accountId }) => accountId));
 }
 
 interface Chain {

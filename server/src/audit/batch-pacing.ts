@@ -1,4 +1,5 @@
 import { pauseFor } from "../errors/deadline.ts";
+import { LOCKED_RETRY_MS } from "./pending-entries.ts";
 
 /** The minimum interval between batches: nearly all of a small batch's cost is fixed. */
 const BATCH_EVERY_MS = 100;
@@ -8,6 +9,7 @@ const READ_BATCH_EVERY_MS = 25;
 /** Decides when the recorder starts its next batch. Entries are numbered from 1 in the order of recording. */
 export class BatchPacing {
   readonly #isDue: () => boolean;
+  readonly #areLocked: () => boolean;
   /** The number of the last entry that an answer waits for, and of the last that a read waits for. */
   #awaited = 0;
   #awaitedByReads = 0;
@@ -15,9 +17,13 @@ export class BatchPacing {
   /** Ends the pause between two batches. */
   #endPause: () => void = () => {};
 
-  /** `isDue`: whether the next batch may start at once, even if neither an answer nor a read waits for it. Call {@link checkAgain} when that has changed. */
-  constructor(isDue: () => boolean) {
+  /**
+   * `isDue`: whether the next batch may start at once, even if neither an answer nor a read waits for it. `areLocked`: whether all entries are
+   * of locked accounts. Call {@link checkAgain} when one of them has changed.
+   */
+  constructor(isDue: () => boolean, areLocked: () => boolean) {
     this.#isDue = isDue;
+    this.#areLocked = areLocked;
   }
 
   /** Lets the batch with this entry start at once, because an answer waits for it. */
@@ -37,7 +43,7 @@ export class BatchPacing {
     this.#endPause();
   }
 
-  /** Waits until the next batch may start. `processed`: the number of the last entry that is no longer pending. */
+  /** Waits until the next batch may start. `processed`: all entries up to this number are no longer pending, or of locked accounts. */
   async untilNext(processed: number): Promise<void> {
     for (let leftMs = this.#leftMs(processed); leftMs > 0; leftMs = this.#leftMs(processed)) {
       const pause = pauseFor(leftMs);
@@ -49,7 +55,8 @@ export class BatchPacing {
 
   #leftMs(processed: number): number {
     if (this.#awaited > processed || this.#isDue()) return 0;
-    const everyMs = this.#awaitedByReads > processed ? READ_BATCH_EVERY_MS : BATCH_EVERY_MS;
+    let everyMs = this.#awaitedByReads > processed ? READ_BATCH_EVERY_MS : BATCH_EVERY_MS;
+    if (this.#areLocked()) everyMs = LOCKED_RETRY_MS;
     return this.#startedMs + everyMs - performance.now();
   }
 }

@@ -1,27 +1,19 @@
 import type { Logger } from "pino";
 import type { AccountId } from "../contract/account.ts";
 import type { AuditEntry } from "../contract/entry.ts";
-import { BATCH_ITEMS, type Inserted, insertAll, type Refused } from "../database/insert-all.ts";
+import { BATCH_ITEMS, type Inserted, insertAll } from "../database/insert-all.ts";
 import { ANSWER_TIMEOUT_MS, type Pause, pauseFor, resultWithin, withTimeout } from "../errors/deadline.ts";
 import { Failure, isUnreachable, Unavailable } from "../errors/failure.ts";
 import { reasonOf } from "../errors/problems.ts";
 import type { Journal } from "../journal/journal.ts";
 import type { AppendedLine } from "../journal/journal-write.ts";
-import { rejectEntries, replayJournal } from "../journal/replay-journal.ts";
+import { replayJournal } from "../journal/replay-journal.ts";
 import type { Segment } from "../journal/segment-names.ts";
 import { BatchPacing } from "./batch-pacing.ts";
-import { PendingEntries, type PendingEntry } from "./pending-entries.ts";
-
-export interface InsertOptions {
-  /** Whether some of the entries are likely to exist already. They are skipped in any case, and faster if this is set. Default `false`. */
-  readonly mayExist?: boolean;
-}
-
-/** The database, as the recorder writes to it. */
-export interface EntrySink {
-  /** Inserts the entries, charges them, and stores the answers that they carry, in one transaction. Skips entries that exist already. */
-  insertEntries(entries: readonly AuditEntry[], options?: InsertOptions): Promise<void>;
-}
+import type { EntrySink } from "./entry-sink.ts";
+import { LeftOut } from "./left-out.ts";
+import { type PendingBatch, PendingEntries, type PendingEntry } from "./pending-entries.ts";
+import { rejectPending, releaseLines } from "./pending-lines.ts";
 
 /** Called with entries that are in the database, and so charged. */
 export type OnCommitted = (entries: readonly AuditEntry[]) => void;
@@ -42,6 +34,8 @@ const FIRST_RETRY_MS = 100;
 const MAX_RETRY_MS = 5_000;
 /** How long an answer waits for its entry to be in the database, if it has to. */
 const STORED_TIMEOUT_MS = 5_000;
+/** The maximum number of locked accounts that the log names. */
+const MAX_NAMED = 10;
 
 export interface RecorderParts {
   readonly journal: Journal;
@@ -85,18 +79,17 @@ export interface Backlog {
 export class Recorder {
   readonly #parts: RecorderParts;
   readonly #pending = new PendingEntries();
-  readonly #pacing = new BatchPacing(() => this.#stopped || this.#pending.size >= BATCH_ITEMS);
+  readonly #pacing = new BatchPacing(
+    () => this.#stopped || this.#pending.queued >= BATCH_ITEMS,
+    () => this.#pending.queued === 0,
+  );
   /** Set while batches are sent to the database. */
   #sending: Promise<void> | null = null;
   /** Set while the recorder waits to retry a failed batch. */
   #retryPause: Pause | null = null;
   #stopped = false;
-  /**
-   * The number of entries recorded since the start, and of those that are no longer pending: committed, or refused for their content. Entries are
-   * numbered from 1 in the order of recording.
-   */
+  /** The number of entries recorded since the start. Entries are numbered from 1 in the order of recording. */
   #recorded = 0;
-  #processed = 0;
   /** Called when the next batch was committed or failed. */
   #outcomeListeners: (() => void)[] = [];
   #failures = 0;
@@ -127,16 +120,19 @@ export class Recorder {
    * @throws {Failure} `server_is_overloaded`
    */
   requireCapacity(): void {
-    this.#requireCapacity(0);
+    this.#requireCapacity(null);
   }
 
   /** As {@link requireCapacity}, once the account is known: the entries of one account must not take the capacity of all others. */
   requireCapacityFor(accountId: AccountId): void {
-    this.#requireCapacity(this.#pending.countOf(accountId));
+    this.#requireCapacity(accountId);
   }
 
-  #requireCapacity(pendingOfAccount: number): void {
-    const isUnconfirmable = this.#parts.durability === "database" && this.#isFailing;
+  #requireCapacity(accountId: AccountId | null): void {
+    const pendingOfAccount = accountId === null ? 0 : this.#pending.countOf(accountId);
+    const isUnconfirmable =
+      this.#parts.durability === "database" &&
+      (this.#isFailing || (accountId !== null && this.#pending.isLocked(accountId)));
     const free = (this.#parts.maxPending ?? MAX_PENDING) - this.#pending.size;
     if (free > 0 && pendingOfAccount <= MAX_PENDING_TO_FREE * free && !isUnconfirmable) return;
     throw new Failure(
@@ -178,62 +174,78 @@ export class Recorder {
     // Lines are written in order, so the beginning is known by now. A line that could not be written has no segment to release.
     const beginning = begun?.writtenIn ?? null;
     const segments: PendingEntry["segments"] = beginning === null ? [segment] : [segment, beginning];
-    const pending: PendingEntry = { entry, segments, sinceMs: performance.now(), isRefused: false };
+    const pending: PendingEntry = {
+      entry,
+      segments,
+      sinceMs: performance.now(),
+      number: ++this.#recorded,
+      state: "pending",
+    };
     this.#pending.add(pending);
-    const number = ++this.#recorded;
+    // Until now there may have been only entries of locked accounts.
+    if (this.#pending.queued === 1) this.#pacing.checkAgain();
     this.#sending ??= this.#sendBatches();
-    if (this.#parts.durability === "database") return { stored: this.#untilConfirmed(number, pending) };
-    return entry.idempotency === undefined ? IN_JOURNAL : { stored: this.#untilAnswerAttempted(number) };
+    if (this.#parts.durability === "database") return { stored: this.#untilConfirmed(pending) };
+    return entry.idempotency === undefined ? IN_JOURNAL : { stored: this.#untilAnswerAttempted(pending) };
   }
 
   /** Waits until the database has the entry. @throws {Failure} `server_is_overloaded` if it does not confirm it in time, or refuses it. */
-  async #untilConfirmed(number: number, pending: PendingEntry): Promise<void> {
-    const isTried = await resultWithin(STORED_TIMEOUT_MS, this.#untilProcessed(number));
-    if (isTried === null || pending.isRefused) throw notConfirmed();
+  async #untilConfirmed(pending: PendingEntry): Promise<void> {
+    await resultWithin(STORED_TIMEOUT_MS, this.#untilProcessed(pending));
+    if (pending.state !== "recorded") throw notConfirmed();
   }
 
   /**
    * Waits until the answer to an idempotency key is in the database, where other nodes find it. This mostly takes
    * milliseconds. If it takes longer, the answer waits in the journal.
    */
-  async #untilAnswerAttempted(number: number): Promise<void> {
-    this.#pacing.hasten(number);
-    await resultWithin(STORED_TIMEOUT_MS, this.#untilAttempted(number));
+  async #untilAnswerAttempted(pending: PendingEntry): Promise<void> {
+    this.#pacing.hasten(pending.number);
+    await resultWithin(
+      STORED_TIMEOUT_MS,
+      this.#untilAttempted(pending.entry.accountId, () => pending.state !== "pending"),
+    );
   }
 
-  /** Resolves when the entries up to this number are committed, or refused for their content. */
-  async #untilProcessed(number: number): Promise<true> {
-    this.#pacing.hasten(number);
-    while (this.#processed < number) await this.#nextOutcome();
-    return true;
+  /** Resolves when the entry is committed, or refused for its content. */
+  async #untilProcessed(pending: PendingEntry): Promise<void> {
+    this.#pacing.hasten(pending.number);
+    while (pending.state === "pending") await this.#nextOutcome();
   }
 
-  /** Resolves when the entries up to this number are committed, or while the database is failing. */
-  async #untilAttempted(number: number): Promise<void> {
-    while (this.#processed < number && this.#retryPause === null && !this.#stopped) await this.#nextOutcome();
+  /** Resolves when entries are committed, or while their insert fails. */
+  async #untilAttempted(accountId: AccountId | null, isCommitted: () => boolean): Promise<void> {
+    while (!isCommitted() && this.#retryPause === null && !this.#stopped) {
+      if (accountId !== null && this.#pending.isLocked(accountId)) return;
+      await this.#nextOutcome();
+    }
   }
 
   /**
    * Resolves when everything recorded so far of an account is in the database. `null`: of all accounts. What follows may list entries: none
    * that was recorded before is missing, except those that the database has refused for their content.
    *
-   * @throws {Unavailable} after 5 seconds, or when the insert that it waited for failed, for whatever reason: what others retry is complete
-   *   later, and what they take for complete never is.
+   * @throws {Unavailable} after 5 seconds, or when the insert that it waited for failed, for whatever reason, or left the account out: what
+   *   others retry is complete later, and what they take for complete never is.
    */
   async flushed(accountId: AccountId | null): Promise<void> {
     if (!this.#hasPending(accountId)) return;
     const last = this.#recorded;
     const before = this.#failures;
+    const isRecorded = this.#recordedCheck(accountId, () => this.#pending.oldest?.number);
     this.#pacing.hastenForRead(last);
     await withTimeout(ANSWER_TIMEOUT_MS, async () => {
-      while (this.#processed < last && this.#failures === before) await this.#nextOutcome();
+      while (!isRecorded() && this.#failures === before) {
+        await this.#nextOutcome();
+        if (this.#pending.isLocked(accountId)) break;
+      }
     });
-    if (this.#processed < last)
-      throw new Unavailable("the database has not recorded the latest requests yet");
+    if (!isRecorded()) throw new Unavailable("the database has not recorded the latest requests yet");
   }
 
   /**
-   * As {@link flushed}, but resolves at once while inserts fail. For sums and times of last use, which may be shown without the latest requests.
+   * As {@link flushed}, but resolves at once while inserts fail, or the account is locked. For sums and times of last use, which may be shown
+   * without the latest requests.
    *
    * @throws {Unavailable} after 5 seconds: there may be a long backlog; or when the insert that it waited for did not reach the database:
    *   a read that followed would wait in vain for as long again.
@@ -242,8 +254,17 @@ export class Recorder {
     if (!this.#hasPending(accountId)) return;
     this.#pacing.hastenForRead(this.#recorded);
     const before = this.#failures;
-    await withTimeout(ANSWER_TIMEOUT_MS, () => this.#untilAttempted(this.#recorded));
+    const isRecorded = this.#recordedCheck(accountId, () => this.#pending.firstQueued);
+    await withTimeout(ANSWER_TIMEOUT_MS, () => this.#untilAttempted(accountId, isRecorded));
     if (this.#failures > before && this.#isUnreachable) throw new Unavailable("the database is unreachable");
+  }
+
+  /** Whether everything recorded so far of an account is no longer pending. Of all accounts: by the number of the first entry that is. */
+  #recordedCheck(accountId: AccountId | null, firstPending: () => number | null | undefined): () => boolean {
+    const last = this.#recorded;
+    if (accountId === null) return () => (firstPending() ?? Number.POSITIVE_INFINITY) > last;
+    const lastOfAccount = this.#pending.lastOf(accountId);
+    return () => lastOfAccount?.state !== "pending";
   }
 
   /** A reader without requests of its own must not make the batches of the others small. */
@@ -266,13 +287,11 @@ export class Recorder {
   async #sendBatches(): Promise<void> {
     try {
       for (let failures = 0; this.#pending.size > 0; ) {
-        await this.#pacing.untilNext(this.#processed);
+        await this.#pacing.untilNext((this.#pending.firstQueued ?? this.#recorded + 1) - 1);
         const batch = this.#pending.nextBatch();
         let outcome: Inserted<PendingEntry>;
         try {
-          outcome = await insertAll(batch, (part) =>
-            this.#parts.sink.insertEntries(part.map(({ entry }) => entry)),
-          );
+          outcome = await this.#insert(batch);
         } catch (error) {
           this.#countFailure(error);
           const retry = this.#stopped ? null : this.#waitBeforeRetry(failures++);
@@ -283,13 +302,28 @@ export class Recorder {
         }
         failures = 0;
         this.#countProcessed(batch, outcome);
-        const rejected = await this.#reject(outcome.refused);
-        await this.#release([...outcome.inserted, ...rejected]);
+        const rejected = await rejectPending(this.#parts, outcome.refused);
+        await releaseLines(this.#parts, [...outcome.inserted, ...rejected]);
+        // The journal keeps the entries of locked accounts.
+        if (this.#stopped && this.#pending.queued === 0 && batch.areLocked) return;
       }
     } finally {
       // Nothing runs between the last check of the pending entries and this line.
       this.#sending = null;
     }
+  }
+
+  /** Inserts a batch. Entries of locked accounts are in neither list of the outcome. */
+  async #insert({ entries, areLocked }: PendingBatch): Promise<Inserted<PendingEntry>> {
+    const left = new LeftOut();
+    const locked = areLocked ? "skip" : "leave";
+    const { inserted, refused } = await insertAll(entries, (part) =>
+      left.insert(
+        part.map(({ entry }) => entry),
+        (free) => this.#parts.sink.insertEntries(free, { locked }),
+      ),
+    );
+    return { inserted: inserted.filter(({ entry }) => !left.entries.has(entry)), refused };
   }
 
   #countFailure(error: unknown): void {
@@ -301,38 +335,29 @@ export class Recorder {
     this.#isUnreachable = isUnreachable(error);
   }
 
-  /** Counts the entries of a batch that is no longer pending, including those that the database refuses, for which nothing waits any longer. */
-  #countProcessed(batch: readonly PendingEntry[], { inserted, refused }: Inserted<PendingEntry>): void {
-    if (this.#isFailing) this.#parts.log.info("inserting audit entries into the database works again");
-    this.#isFailing = false;
-    this.#pending.remove(batch);
-    for (const { item } of refused) item.isRefused = true;
-    this.#processed += batch.length;
-    this.#parts.onCommitted?.(inserted.map(({ entry }) => entry));
-    this.#announceOutcome();
-  }
-
   /**
-   * Rejects entries that the database refuses for their content, so that they do not block later ones. If their lines can't be
-   * written, they stay in their segments for the next start.
-   *
-   * @returns the entries that were rejected.
+   * Counts the entries of a batch that are no longer pending, including those that the database refuses, for which nothing waits any longer. The
+   * others are of locked accounts.
    */
-  async #reject(refused: readonly Refused<PendingEntry>[]): Promise<readonly PendingEntry[]> {
-    const entries = refused.map(({ item, reason }) => ({
-      segment: item.segments[0],
-      entry: item.entry,
-      reason,
-    }));
-    try {
-      await rejectEntries(this.#parts, entries);
-      this.#parts.onRejected?.(entries.map(({ entry }) => entry));
-      return refused.map(({ item }) => item);
-    } catch (error) {
-      const logged = { ...reasonOf(error), entries: entries.length };
-      this.#parts.log.error(logged, "rejected entries cannot be written to the journal folder");
-      return [];
-    }
+  #countProcessed({ entries }: PendingBatch, { inserted, refused }: Inserted<PendingEntry>): void {
+    const { log, onCommitted } = this.#parts;
+    if (this.#isFailing) log.info("inserting audit entries into the database works again");
+    this.#isFailing = false;
+    for (const pending of inserted) pending.state = "recorded";
+    for (const { item } of refused) item.state = "refused";
+    const wereLocked = this.#pending.lockedAccounts.length > 0;
+    this.#pending.remove(entries.filter(({ state }) => state !== "pending"));
+    const left = entries.filter(({ state }) => state === "pending");
+    this.#pending.keepApart(new Set(left.map(({ entry }) => entry.accountId)));
+    const accounts = this.#pending.lockedAccounts;
+    if (!wereLocked && accounts.length > 0)
+      log.error(
+        { accounts: accounts.slice(0, MAX_NAMED), waiting: left.length },
+        "audit entries of accounts wait, because another transaction has locked rows of these accounts",
+      );
+    if (wereLocked && accounts.length === 0) log.info("audit entries of locked accounts are recorded again");
+    onCommitted?.(inserted.map(({ entry }) => entry));
+    this.#announceOutcome();
   }
 
   /** Resolves when the next batch was committed or failed. */
@@ -344,18 +369,6 @@ export class Recorder {
 
   #announceOutcome(): void {
     for (const resolve of this.#outcomeListeners.splice(0)) resolve();
-  }
-
-  async #release(batch: readonly PendingEntry[]): Promise<void> {
-    const counts = new Map<Segment, number>();
-    for (const segment of batch.flatMap(({ segments }) => segments))
-      counts.set(segment, (counts.get(segment) ?? 0) + 1);
-    for (const [segment, count] of counts) {
-      await this.#parts.journal.release(segment, count).catch((error: unknown) => {
-        // The entries are replayed at the next start, which is harmless.
-        this.#parts.log.error({ ...reasonOf(error), segment }, "a journal segment could not be deleted");
-      });
-    }
   }
 
   async #waitBeforeRetry(failures: number): Promise<void> {

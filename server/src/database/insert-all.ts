@@ -88,8 +88,8 @@ export function refusesContent(error: unknown): error is Error {
 }
 
 /**
- * Inserts rows together, or in halves when the database is too slow to insert them within a statement's deadline. Without this a
- * batch that takes too long would be retried without end.
+ * Inserts rows together, or in halves when the database is too slow to insert them within a statement's deadline, or rows
+ * are locked. Without this a batch that takes too long would be retried without end.
  *
  * @param insert must skip rows that exist: when a half fails, the caller retries all of them.
  */
@@ -100,14 +100,14 @@ export async function insertInHalves<Row>(
   try {
     await insert(rows);
   } catch (error) {
-    if (!isStatementTimeout(error) || rows.length === 1) throw error;
+    if (!isCancelled(error) || rows.length === 1) throw error;
     const middle = Math.ceil(rows.length / 2);
     await insertInHalves(rows.slice(0, middle), insert);
     await insertInHalves(rows.slice(middle), insert);
   }
 }
 
-/** Whether the server has cancelled a statement, because it took too long. Smaller parts of its work may succeed. */
-function isStatementTimeout(error: unknown): boolean {
-  return error instanceof Error && "code" in error && error.code === "57014";
+/** Whether the server has cancelled a statement, because it took too long or waited too long for a lock. Smaller parts of its work may succeed. */
+export function isCancelled(error: unknown): boolean {
+  return error instanceof Error && "code" in error && (error.code === "57014" || error.code === "55P03");
 }

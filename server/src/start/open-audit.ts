@@ -4,14 +4,15 @@ import { AuditLog } from "../audit/audit-log.ts";
 import { PostgresAuditReader } from "../audit/audit-reader.ts";
 import { PostgresAudit } from "../audit/audit-store.ts";
 import { AuditTail } from "../audit/audit-tail.ts";
+import type { EntrySink } from "../audit/entry-sink.ts";
 import { FirstStepsReader } from "../audit/first-steps.ts";
-import { type EntrySink, Recorder, type RecorderParts } from "../audit/recorder.ts";
+import { insertInParts } from "../audit/left-out.ts";
+import { Recorder, type RecorderParts } from "../audit/recorder.ts";
 import { AuditSummary, PostgresSummary } from "../audit/summary.ts";
 import { UsageReports } from "../audit/usage.ts";
 import { PostgresUsage } from "../audit/usage-store.ts";
 import type { Uncollected } from "../credits/ledger.ts";
 import { inTransaction } from "../database/database.ts";
-import { insertInHalves } from "../database/insert-all.ts";
 import { Reads } from "../database/reads.ts";
 import { Journal } from "../journal/journal.ts";
 import { JournalRepair } from "../journal/journal-repair.ts";
@@ -40,7 +41,7 @@ export async function openAudit(
   const { journal, leftover } = await Journal.open({ folder, sync: config.auditDurability === "disk" });
   const audit = new PostgresAudit(recording, nodeId, onUncollected);
   const sink: EntrySink = {
-    insertEntries: (added, options) => insertInHalves(added, (part) => audit.insertEntries(part, options)),
+    insertEntries: (added, options) => insertInParts(audit, added, options),
   };
   const recorder = new Recorder({
     journal,

@@ -24,7 +24,7 @@ const without: Readonly<Record<string, () => void>> = {
     Recorder.prototype.record = async () => ({ stored: null });
   },
   "log in the database": () => {
-    PostgresAudit.prototype.insertEntries = async () => {};
+    PostgresAudit.prototype.insertEntries = async () => [];
   },
   metrics: () => {
     Metrics.prototype.ended = () => {};

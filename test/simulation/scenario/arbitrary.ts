@@ -225,6 +225,16 @@ export const databaseClockJumpsAhead: fc.Arbitrary<Event> = fc.record({
   until: fc.record({ burst: fc.constant(7), afterMs: duration(2 * MINUTE_MS, 30 * MINUTE_MS) }),
 });
 
+/** Locks of an account's rows, for longer than a statement may take. */
+export function locks(longestMs: number): fc.Arbitrary<Event> {
+  return fc.record({
+    kind: fc.constant("lock" as const),
+    account: fc.nat(3),
+    at: fc.record({ burst: fc.nat(7), afterMs: duration(1, 5 * SECOND_MS) }),
+    lastsMs: duration(5 * SECOND_MS, longestMs),
+  });
+}
+
 /** Grants of credit, most of them while requests of a burst are sent. */
 export function grants(longestAfterMs: number): fc.Arbitrary<Event> {
   return fc.record({

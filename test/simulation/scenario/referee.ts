@@ -14,6 +14,8 @@ import { Spendable } from "./spendable.ts";
 export const INVARIANTS = {
   "no overdraft": "no statement would leave less than nothing anywhere: the database has nothing to refuse",
   "recorded once": "each answer whose last byte went out has exactly one entry, and was charged what it took",
+  "recorded soon":
+    "what was answered is in the database within a bounded time, unless rows of its own account are locked",
   "refused for want": "a request is refused for want of credit only if its account has too little",
   "refused for reserves":
     "a request is told that others have reserved its account's credit only if the account has enough for it",
@@ -65,6 +67,9 @@ export interface RefereeParts {
 /** After this many requests of an account within a second, a node may refuse others by what it knew so long ago. */
 const MANY = { requests: 4, withinMs: 1_000, rememberedMs: 250 };
 
+/** Two accounts that are locked one after the other are waited for twice, for as long as a statement may take. */
+const RECORDED_WITHIN_MS = 12_000;
+
 /** A shorter answer is not worth its price: a request that can't pay for it is refused. */
 const MIN_ANSWER_TOKENS = 16;
 
@@ -86,6 +91,8 @@ export class Referee {
   #databaseClockMs = Number.NEGATIVE_INFINITY;
   /** Until then more concurrent requests than the limit may be admitted. */
   #limitsHoldFromMs = 0;
+  /** When an account was locked last. */
+  readonly #unlockedMs = new Map<AccountId, number>();
   #violation: Violation | null = null;
 
   constructor(parts: RefereeParts) {
@@ -131,6 +138,11 @@ export class Referee {
     this.#released.set(accountId, (this.#released.get(accountId) ?? 0n) + amount);
   }
 
+  /** Must be called when rows of an account are no longer locked. */
+  unlocked(accountId: AccountId): void {
+    this.#unlockedMs.set(accountId, this.#parts.world.nowMs);
+  }
+
   /** Must be called when a revocation was answered. */
   revoked(key: KeyUuid): void {
     if (!this.#revokedMs.has(key)) this.#revokedMs.set(key, this.#parts.world.nowMs);
@@ -162,7 +174,10 @@ export class Referee {
 
   ended(attempt: Attempt): void {
     this.answered(attempt);
-    if (attempt.outcome?.kind === "whole") this.#lookAtRevocation(attempt);
+    if (attempt.outcome?.kind === "whole") {
+      this.#lookAtRevocation(attempt);
+      this.#parts.world.schedule(RECORDED_WITHIN_MS, null, () => this.#lookAtDelay(attempt));
+    }
     this.#lookAtTime(attempt);
     this.#lookAtWant(attempt);
     this.#lookAtReserves(attempt);
@@ -239,6 +254,18 @@ export class Referee {
           this.#report("paid for", `${amount} of ${accountId} is uncollected: ${reason}; ${mayBe} may be`);
       }
     }
+  }
+
+  #lookAtDelay({ wish: { index, accountId }, requestId }: Attempt): void {
+    const { credit } = this.#parts.database;
+    const id = requestId === null ? null : entryIdOf(requestId);
+    if (id === null || credit.entries.has(id) || credit.locked.includes(accountId)) return;
+    const unlockedMs = this.#unlockedMs.get(accountId) ?? Number.NEGATIVE_INFINITY;
+    if (this.#parts.world.nowMs - unlockedMs > RECORDED_WITHIN_MS)
+      this.#report(
+        "recorded soon",
+        `request ${index} is not recorded ${RECORDED_WITHIN_MS / 1_000} s after its answer`,
+      );
   }
 
   #lookAtEntry({ wish, outcome, requestId }: Attempt, byId: ReadonlyMap<EntryId, AuditEntry>): void {

@@ -11,6 +11,7 @@ import {
   freezes,
   grants,
   hitMessages,
+  locks,
   type Menu,
   outages,
   releases,
@@ -25,7 +26,8 @@ import type { Rules } from "./simulation.ts";
 const SECOND_MS = 1_000;
 const MINUTE_MS = 60 * SECOND_MS;
 
-const ALL = Object.keys(INVARIANTS) as Invariant[];
+/** In most scenarios the database or its clients are away for longer than "recorded soon" allows. */
+const ALL = (Object.keys(INVARIANTS) as Invariant[]).filter((name) => name !== "recorded soon");
 
 const RULES: Rules = {
   accounts: 2,
@@ -300,6 +302,30 @@ export const KEYS_ARE_ANSWERED_TWICE = scenario(
   {
     drainWithinMs: 60 * MINUTE_MS,
     invariants: MONEY.filter((name) => name !== "answered once" && name !== "key charged once"),
+  },
+);
+
+/** While others are used, and while answers of the database are lost. */
+export const ACCOUNTS_ARE_LOCKED = scenario(
+  80,
+  {
+    accounts: 3,
+    nodes: { min: 1, max: 2 },
+    creditNanoUsd: RICH,
+    events: [
+      locks(5 * MINUTE_MS),
+      locks(5 * MINUTE_MS),
+      hitMessages("database", ["answer-lost"], ["insertEntries"]),
+    ],
+    maxEvents: 3,
+  },
+  {
+    invariants: [
+      ...MONEY.filter((name) => name !== "answered once" && name !== "key charged once"),
+      "recorded soon",
+      "answered in time",
+    ],
+    drainWithinMs: 30 * MINUTE_MS,
   },
 );
 

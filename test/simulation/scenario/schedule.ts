@@ -129,6 +129,14 @@ export interface Grant {
   readonly at: Moment;
 }
 
+/** A transaction locks the rows that an account's entries are recorded in, as a forgotten session of an administrator does. */
+export interface Lock {
+  readonly kind: "lock";
+  readonly account: number;
+  readonly at: Moment;
+  readonly lastsMs: number;
+}
+
 /** An operator releases all credit that a node has reserved, whether or not it runs. */
 export interface CreditRelease {
   readonly kind: "release";
@@ -159,6 +167,7 @@ export type Fault =
   | Expired
   | ClockJump
   | DatabaseClockJump
+  | Lock
   | Restored;
 export type Event = Fault | Revocation | Grant | CreditRelease;
 
@@ -245,6 +254,8 @@ function eventInWords(schedule: Schedule, event: Event, node: (index: number) =>
       return `the wall clock of ${node(event.node)} jumps by ${seconds(event.byMs)}`;
     case "database clock":
       return `the database's clock jumps by ${seconds(event.byMs)}, and back after ${seconds(lengthOf(schedule, event.at, event.until))}`;
+    case "lock":
+      return `account ${event.account + 1} is locked in the database for ${seconds(event.lastsMs)}`;
     case "revoke":
       return `key ${event.key + 1} of account ${event.account + 1} is revoked on ${node(event.node)}`;
     case "release":

@@ -13,7 +13,15 @@ import type { Attempt, Outcome, Wish } from "./facts.ts";
 import { SimulatedNode } from "./node.ts";
 import { Pace } from "./pace.ts";
 import { type Invariant, Referee, type Violation } from "./referee.ts";
-import { type Event, lengthOf, type Restored, type Schedule, type StoreName, timeOf } from "./schedule.ts";
+import {
+  type Event,
+  type Lock,
+  lengthOf,
+  type Restored,
+  type Schedule,
+  type StoreName,
+  timeOf,
+} from "./schedule.ts";
 import { simulatedDialect } from "./upstream.ts";
 
 /** As `open-database.ts` and `open-admission-store.ts` configure the drivers. */
@@ -258,6 +266,9 @@ export class Simulation {
           this.#database.jumpClock(-event.byMs),
         );
         break;
+      case "lock":
+        this.#lock(event);
+        break;
       case "revoke":
         this.#revoke(node, event.account, event.key);
         break;
@@ -297,6 +308,18 @@ export class Simulation {
     this.#world.note(() => `the credit of ${node.name} is released`);
     const released = this.#database.credit.releaseAll(node.name);
     for (const [accountId, amount] of released) this.#referee.released(accountId, amount);
+  }
+
+  #lock({ account, lastsMs }: Lock): void {
+    const id = this.#accounts.ids[account % this.#accounts.ids.length];
+    if (id === undefined) return;
+    const { locked } = this.#database.credit;
+    this.#world.note(() => `${id} is locked`);
+    locked.push(id);
+    this.#lasts(lastsMs, () => {
+      locked.splice(locked.indexOf(id), 1);
+      this.#referee.unlocked(id);
+    });
   }
 
   /** For as long as a fault lasts, and until what it has made forgotten is known again. */

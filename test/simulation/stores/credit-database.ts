@@ -52,6 +52,8 @@ export class CreditDatabase {
   readonly repeated = new Set<EntryId>();
   readonly ledger: LedgerRow[] = [];
   readonly idempotency: IdempotencyTable;
+  /** Accounts whose chains other transactions have locked, as often as they are in the list. */
+  readonly locked: AccountId[] = [];
   /** Told after each statement that changes something, of the account that it changed. */
   onChange: (accountId: AccountId) => void = () => {};
   /** Told of each entry that is inserted, when its charge is made. */
@@ -234,6 +236,13 @@ export class CreditDatabase {
     if (row === undefined || this.#nowMs() - row.seenMs <= unseenMs) return false;
     this.#close(spender, row);
     return true;
+  }
+
+  /** Inserts the entries of accounts that are not locked. @returns the others. */
+  insertUnlocked(entries: readonly AuditEntry[]): readonly AuditEntry[] {
+    const isLocked = ({ accountId }: AuditEntry) => this.locked.includes(accountId);
+    this.insertEntries(entries.filter((entry) => !isLocked(entry)));
+    return entries.filter(isLocked);
   }
 
   /** @returns what was not paid. */

@@ -1,8 +1,9 @@
 import type { UnpublishedVersions } from "../../../server/src/admission/publisher.ts";
-import type { EntrySink } from "../../../server/src/audit/recorder.ts";
+import type { EntrySink } from "../../../server/src/audit/entry-sink.ts";
 import type { SpenderId } from "../../../server/src/contract/ids.ts";
 import type { KeyLookup } from "../../../server/src/contract/key.ts";
 import type { CreditStore } from "../../../server/src/credits/credit-store.ts";
+import { pauseFor } from "../../../server/src/errors/deadline.ts";
 import type { IdempotencyStore } from "../../../server/src/idempotency/idempotency.ts";
 import type { KeyStore } from "../../../server/src/keys/keys.ts";
 import { EPOCH_MS } from "../world/globals.ts";
@@ -11,6 +12,9 @@ import { CreditDatabase } from "./credit-database.ts";
 import type { IdempotencyTable } from "./idempotency-table.ts";
 import { KeyTables } from "./key-tables.ts";
 import type { ReintroducedFaults } from "./reintroduced-faults.ts";
+
+/** The server cancels a statement after this time. */
+const STATEMENT_TIMEOUT_MS = 4_000;
 
 /** Operations of the database on credit, by which faults name them. */
 export const CREDIT_OPERATIONS = ["openSpender", "ask", "heartbeat", "closeBelow", "insertEntries"] as const;
@@ -33,10 +37,12 @@ export class SimulatedDatabase {
   onClockJumped: () => void = () => {};
   /** What its clock shows, in milliseconds since 1970. */
   readonly #nowMs: () => number;
+  readonly #faults: ReintroducedFaults;
   #aheadMs = 0;
 
   constructor(nowMs: () => number, faults: ReintroducedFaults) {
     this.#nowMs = () => EPOCH_MS + nowMs() + this.#aheadMs;
+    this.#faults = faults;
     this.credit = new CreditDatabase(this.#nowMs, faults);
   }
 
@@ -66,9 +72,17 @@ export class SimulatedDatabase {
   }
 
   entrySink(link: Link): EntrySink {
+    const { credit } = this;
+    const isHeldUp = this.#faults.has("locked accounts hold up others");
     return {
-      insertEntries: async (entries) => {
-        await link.call("insertEntries", () => this.credit.insertEntries(entries));
+      insertEntries: async (entries, { locked = "fail" } = {}) => {
+        const isWaiting = locked !== "skip" || isHeldUp;
+        if (isWaiting && entries.some(({ accountId }) => credit.locked.includes(accountId))) {
+          await pauseFor(STATEMENT_TIMEOUT_MS).over;
+          if (locked === "fail" || isHeldUp)
+            throw Object.assign(new Error("canceling statement due to statement timeout"), { code: "57014" });
+        }
+        return link.call("insertEntries", () => credit.insertUnlocked(entries));
       },
     };
   }

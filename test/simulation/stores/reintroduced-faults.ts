@@ -20,6 +20,8 @@ export const REINTRODUCED_FAULTS = {
     "what nodes have admitted in the last minute is not counted again in a store that has lost it",
   "admissions have an old epoch":
     "a node names its admissions after the epoch of its own last read, which another node's read has ended",
+  "locked accounts hold up others":
+    "entries of all accounts wait while the database cannot record those of one account, whose rows are locked",
   "late admissions take slots": "an admission that arrives after its release takes a slot",
 } as const;
 

@@ -1,0 +1,143 @@
+import { mkdtemp, readdir, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { pino } from "pino";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import type { EntrySink } from "../../server/src/audit/entry-sink.ts";
+import { insertInParts } from "../../server/src/audit/left-out.ts";
+import { Recorder } from "../../server/src/audit/recorder.ts";
+import type { AccountId } from "../../server/src/contract/account.ts";
+import type { AuditEntry, EntryId } from "../../server/src/contract/entry.ts";
+import { Unavailable } from "../../server/src/errors/failure.ts";
+import { Journal } from "../../server/src/journal/journal.ts";
+import { auditEntry } from "../fixtures/audit-entry.ts";
+
+const log = pino({ level: "silent" });
+let folder: string;
+
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), "ostiary-journal-"));
+});
+
+afterEach(async () => {
+  await rm(folder, { recursive: true, force: true });
+});
+
+/** A database in which another transaction has locked accounts. */
+function lockedDatabase() {
+  const locked = new Set<AccountId>();
+  const committed: EntryId[] = [];
+  const store: EntrySink = {
+    insertEntries: async (entries, options) => {
+      const left = entries.filter(({ accountId }) => locked.has(accountId));
+      if (left.length > 0 && options?.locked !== "skip")
+        throw Object.assign(new Error("canceling statement"), { code: "57014" });
+      committed.push(...entries.filter((entry) => !left.includes(entry)).map(({ id }) => id));
+      return left;
+    },
+  };
+  const sink: EntrySink = {
+    insertEntries: (entries, options) => insertInParts(store, entries, options),
+  };
+  return { locked, committed, sink };
+}
+
+async function openRecorder(sink: EntrySink, durability: "journal" | "database" = "journal") {
+  const { journal } = await Journal.open({ folder, sync: false });
+  return new Recorder({ journal, sink, durability, log });
+}
+
+const idsOf = (entries: readonly AuditEntry[]) => entries.map(({ id }) => id);
+
+describe("entries of an account whose rows are locked", () => {
+  it("wait without the entries of others, and are recorded once each and in their order when they are free", async () => {
+    const { locked, committed, sink } = lockedDatabase();
+    const recorder = await openRecorder(sink);
+    const accountId = crypto.randomUUID() as AccountId;
+    locked.add(accountId);
+    const own: AuditEntry[] = [];
+    const others: AuditEntry[] = [];
+    for (let round = 0; round < 4; round++) {
+      const [one, other] = [{ ...auditEntry(), accountId }, auditEntry()];
+      own.push(one);
+      others.push(other);
+      await recorder.record(one);
+      await recorder.record(other);
+      // Lists of others are complete; those of the account and of all accounts are not.
+      await recorder.flushed(other.accountId);
+      expect(committed).toEqual(idsOf(others));
+    }
+    // Sums are shown without what cannot be recorded.
+    await recorder.attempted(accountId);
+    await recorder.attempted(null);
+    expect(recorder.backlog()).toMatchObject({ entries: own.length, failures: 0 });
+    await expect(recorder.flushed(accountId)).rejects.toThrow(Unavailable);
+    await expect(recorder.flushed(null)).rejects.toThrow(Unavailable);
+    locked.clear();
+    await expect.poll(() => recorder.backlog().entries, { timeout: 10_000 }).toBe(0);
+    await recorder.flushed(accountId);
+    expect(committed).toEqual([...idsOf(others), ...idsOf(own)]);
+    await recorder.stop();
+    expect(await readdir(folder)).toEqual([]);
+  });
+
+  it("stay in the journal when the process stops before they are free", async () => {
+    const { locked, committed, sink } = lockedDatabase();
+    const recorder = await openRecorder(sink);
+    const accountId = crypto.randomUUID() as AccountId;
+    locked.add(accountId);
+    const [one, other] = [{ ...auditEntry(), accountId }, auditEntry()];
+    await recorder.record(one);
+    await recorder.record(other);
+    await recorder.stop();
+    expect(committed).toEqual([other.id]);
+    locked.clear();
+    const reopened = await Journal.open({ folder, sync: false });
+    const successor = new Recorder({ journal: reopened.journal, sink, durability: "journal", log });
+    await successor.replay(reopened.leftover);
+    expect(new Set(committed)).toEqual(new Set([other.id, one.id]));
+    await successor.stop();
+  });
+
+  it("that have to be in the database are refused before their requests are served, and those of others are not", async () => {
+    const { locked, sink } = lockedDatabase();
+    const recorder = await openRecorder(sink, "database");
+    const accountId = crypto.randomUUID() as AccountId;
+    locked.add(accountId);
+    const { stored } = await recorder.record({ ...auditEntry(), accountId });
+    const other = auditEntry();
+    await (await recorder.record(other)).stored;
+    expect(() => recorder.requireCapacityFor(accountId)).toThrow(
+      expect.objectContaining({ code: "server_is_overloaded" }),
+    );
+    recorder.requireCapacityFor(other.accountId);
+    recorder.requireCapacity();
+    locked.clear();
+    await stored;
+    recorder.requireCapacityFor(accountId);
+    await recorder.stop();
+  });
+});
+
+describe("a batch of which another row than the account's own is locked", () => {
+  it("is recorded but for the entries of that account, in their order", async () => {
+    const accountId = crypto.randomUUID() as AccountId;
+    const committed: EntryId[] = [];
+    const { PostgresError } = (await import("postgres")).default;
+    const sink: EntrySink = {
+      insertEntries: async (entries) => {
+        if (entries.some((entry) => entry.accountId === accountId))
+          throw Object.assign(new PostgresError("canceling statement due to lock timeout"), {
+            code: "55P03",
+          });
+        committed.push(...idsOf(entries));
+        return [];
+      },
+    };
+    const own = Array.from({ length: 3 }, () => ({ ...auditEntry(), accountId }));
+    const others = Array.from({ length: 9 }, () => auditEntry());
+    const batch = others.flatMap((other, index) => [other, ...own.slice(index, index + 1)]);
+    expect(await insertInParts(sink, batch, { locked: "leave" })).toEqual(own);
+    expect(committed).toEqual(idsOf(others));
+  });
+});
