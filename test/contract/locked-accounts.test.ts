@@ -35,7 +35,8 @@ describe("entries of an account whose rows another transaction has locked", () =
       const insert = () => audit.insertEntries(batch, { locked: "skip" });
       const balances = async () => {
         const rows = await sql<{ id: AccountId; free: bigint }[]>`
-          select id, free_nano_usd as free from accounts where id in ${sql(accounts)}`;
+          select id, free_nano_usd as free from accounts
+          where id in (select value::uuid from jsonb_array_elements_text(${sql.json(accounts)}))`;
         return accounts.map((id) => rows.find((row) => row.id === id)?.free);
       };
       await sql.transaction("", async (transaction) => {
