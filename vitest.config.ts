@@ -83,7 +83,11 @@ export default defineConfig({
         },
       },
     ],
-    globalSetup: ["test/fixtures/prepared-folder.ts", "test/fixtures/prepared-database.ts"],
+    globalSetup: [
+      "test/fixtures/prepared-folder.ts",
+      "test/fixtures/prepared-database.ts",
+      "test/fixtures/shared-service.ts",
+    ],
     sequence: { sequencer: LongFilesFirst },
     // For what hangs. On a machine that others use too a start of the service has taken a quarter of a minute.
     testTimeout: 90_000,

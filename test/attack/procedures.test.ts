@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { beforeAll, describe, expect, it } from "vitest";
 import {
   readProcedureData,
   UnreadableData,
@@ -8,19 +8,16 @@ import { answerText, cachedAnswer } from "../../server/src/management/cached-ans
 import { EncodedAnswers } from "../../server/src/management/encoded-answers.ts";
 import { mintSecretString, TOKEN_PREFIX } from "../../server/src/secrets/secret-string.ts";
 import { metricOf } from "../fixtures/metrics.ts";
-import { signInOperator, startOperatedService } from "../fixtures/operator.ts";
-import type { Service } from "../fixtures/service.ts";
+import { signInOperator } from "../fixtures/operator.ts";
+import type { RunningService } from "../fixtures/service.ts";
+import { sharedService } from "../fixtures/shared-service.ts";
 import { type Owner, signUp } from "../fixtures/user.ts";
 import { FORGED } from "./forged-inputs.ts";
 
-let service: Service;
+let service: RunningService;
 
 beforeAll(async () => {
-  service = await startOperatedService();
-});
-
-afterAll(async () => {
-  await service?.[Symbol.asyncDispose]();
+  service = await sharedService();
 });
 
 interface Answer {

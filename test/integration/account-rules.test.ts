@@ -1,20 +1,17 @@
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { beforeAll, describe, expect, it } from "vitest";
 import { insertKeys } from "../fixtures/keys.ts";
-import { refusalOf, signInOperator, signUpEnterprise, startOperatedService } from "../fixtures/operator.ts";
+import { refusalOf, signInOperator, signUpEnterprise } from "../fixtures/operator.ts";
 import { outcomeOf } from "../fixtures/request.ts";
-import type { Service } from "../fixtures/service.ts";
+import type { RunningService } from "../fixtures/service.ts";
+import { sharedService } from "../fixtures/shared-service.ts";
 import { signUp, signUpWithKey, type Visitor, visit } from "../fixtures/user.ts";
 
-let service: Service;
+let service: RunningService;
 let operator: Visitor;
 
 beforeAll(async () => {
-  service = await startOperatedService();
+  service = await sharedService();
   operator = await signInOperator(service.baseUrl);
-});
-
-afterAll(async () => {
-  await service?.[Symbol.asyncDispose]();
 });
 
 describe("a suspended account", () => {

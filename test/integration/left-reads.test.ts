@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { openDatabaseOf, type ServiceDatabase } from "../fixtures/database.ts";
 import { metricOf } from "../fixtures/metrics.ts";
-import { type Service, startService } from "../fixtures/service.ts";
+import type { RunningService } from "../fixtures/service.ts";
+import { sharedService } from "../fixtures/shared-service.ts";
 import { signUp } from "../fixtures/user.ts";
 import { reader } from "./audit-service.ts";
 
@@ -9,17 +10,16 @@ import { reader } from "./audit-service.ts";
 const READS = 2 + 20;
 const WAIT = { timeout: 30_000, interval: 100 };
 
-let service: Service;
+let service: RunningService;
 let sql: ServiceDatabase;
 
 beforeAll(async () => {
-  service = await startService();
+  service = await sharedService();
   sql = await openDatabaseOf(service);
 });
 
 afterAll(async () => {
   await sql?.[Symbol.asyncDispose]();
-  await service?.[Symbol.asyncDispose]();
 });
 
 describe("reads whose clients have gone", () => {

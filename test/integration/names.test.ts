@@ -1,19 +1,16 @@
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { beforeAll, describe, expect, it } from "vitest";
 import { singleLine } from "../../server/src/management/inputs.ts";
 import { refusalOf } from "../fixtures/operator.ts";
-import { type Service, startService } from "../fixtures/service.ts";
+import type { RunningService } from "../fixtures/service.ts";
+import { sharedService } from "../fixtures/shared-service.ts";
 import { type Owner, PASSWORD, signUp, visit } from "../fixtures/user.ts";
 
-let service: Service;
+let service: RunningService;
 let owner: Owner;
 
 beforeAll(async () => {
-  service = await startService();
+  service = await sharedService();
   owner = await signUp(service.baseUrl);
-});
-
-afterAll(async () => {
-  await service?.[Symbol.asyncDispose]();
 });
 
 // The rules for labels of domain names: RFC 5892, appendix A.1 and A.2.

@@ -1,20 +1,17 @@
 import OpenAI, { APIError, AuthenticationError, BadRequestError, NotFoundError } from "openai";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { type Service, startService } from "../fixtures/service.ts";
+import { beforeAll, describe, expect, it } from "vitest";
+import type { RunningService } from "../fixtures/service.ts";
+import { sharedService } from "../fixtures/shared-service.ts";
 import { signUpWithKey } from "../fixtures/user.ts";
 
-let service: Service;
+let service: RunningService;
 let owner: Awaited<ReturnType<typeof signUpWithKey>>;
 let client: OpenAI;
 
 beforeAll(async () => {
-  service = await startService();
+  service = await sharedService();
   owner = await signUpWithKey(service.baseUrl);
   client = new OpenAI({ apiKey: owner.key, baseURL: `${service.baseUrl}/v1`, maxRetries: 0 });
-});
-
-afterAll(async () => {
-  await service?.[Symbol.asyncDispose]();
 });
 
 const ask = (content: string) => [{ role: "user" as const, content }];

@@ -2,7 +2,8 @@ import { v7 as uuidv7 } from "uuid";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { openDatabaseOf, type ServiceDatabase } from "../fixtures/database.ts";
 import { openFormerDatabase } from "../fixtures/former-database.ts";
-import { type Service, startService } from "../fixtures/service.ts";
+import type { RunningService } from "../fixtures/service.ts";
+import { sharedService } from "../fixtures/shared-service.ts";
 import { type Owner, signUp } from "../fixtures/user.ts";
 
 const DAY_MS = 24 * 60 * 60_000;
@@ -10,17 +11,16 @@ const DAYS = 7;
 /** The last migration before charges were summed by day. */
 const LAST_BEFORE_DAYS = "0016";
 
-let service: Service;
+let service: RunningService;
 let sql: ServiceDatabase;
 
 beforeAll(async () => {
-  service = await startService();
+  service = await sharedService();
   sql = await openDatabaseOf(service);
 });
 
 afterAll(async () => {
   await sql?.[Symbol.asyncDispose]();
-  await service?.[Symbol.asyncDispose]();
 });
 
 type Line = Awaited<ReturnType<Owner["trpc"]["credits"]["statement"]["query"]>>["lines"][number];

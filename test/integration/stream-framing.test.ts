@@ -1,19 +1,16 @@
 import { once } from "node:events";
 import { connect } from "node:net";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { type Service, startService } from "../fixtures/service.ts";
+import { beforeAll, describe, expect, it } from "vitest";
+import type { RunningService } from "../fixtures/service.ts";
+import { sharedService } from "../fixtures/shared-service.ts";
 import { signUpWithKey } from "../fixtures/user.ts";
 
-let service: Service;
+let service: RunningService;
 let key: string;
 
 beforeAll(async () => {
-  service = await startService();
+  service = await sharedService();
   key = (await signUpWithKey(service.baseUrl)).key;
-});
-
-afterAll(async () => {
-  await service?.[Symbol.asyncDispose]();
 });
 
 /** Of one, two, three and four bytes each. */

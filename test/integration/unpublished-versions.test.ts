@@ -3,18 +3,19 @@ import { raiseVersion, unpublishedVersionsIn } from "../../server/src/admission/
 import type { AccountId } from "../../server/src/contract/account.ts";
 import { type Database, inTransaction } from "../../server/src/database/database.ts";
 import { openDatabaseOf, type ServiceDatabase } from "../fixtures/database.ts";
-import { signInOperator, signUpEnterprise, startOperatedService } from "../fixtures/operator.ts";
-import type { Service } from "../fixtures/service.ts";
+import { signInOperator, signUpEnterprise } from "../fixtures/operator.ts";
+import type { RunningService } from "../fixtures/service.ts";
+import { sharedService } from "../fixtures/shared-service.ts";
 import { signUp, type Visitor } from "../fixtures/user.ts";
 
-let service: Service;
+let service: RunningService;
 let operator: Visitor;
 let database: ServiceDatabase;
 let accountId: AccountId;
 let owner: Visitor;
 
 beforeAll(async () => {
-  service = await startOperatedService();
+  service = await sharedService();
   operator = await signInOperator(service.baseUrl);
   const enterprise = await signUpEnterprise(service.baseUrl, operator);
   owner = enterprise;
@@ -24,7 +25,6 @@ beforeAll(async () => {
 
 afterAll(async () => {
   await database?.[Symbol.asyncDispose]();
-  await service?.[Symbol.asyncDispose]();
 });
 
 async function versionOf(): Promise<bigint> {

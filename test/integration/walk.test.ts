@@ -1,16 +1,13 @@
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { beforeAll, describe, expect, it } from "vitest";
 import { sendChat } from "../fixtures/request.ts";
-import { type Service, startService } from "../fixtures/service.ts";
+import type { RunningService } from "../fixtures/service.ts";
+import { sharedService } from "../fixtures/shared-service.ts";
 import { type Owner, PASSWORD, signUp, visit } from "../fixtures/user.ts";
 
-let service: Service;
+let service: RunningService;
 
 beforeAll(async () => {
-  service = await startService();
-});
-
-afterAll(async () => {
-  await service?.[Symbol.asyncDispose]();
+  service = await sharedService();
 });
 
 function chat(key: string, content: string): Promise<Response> {

@@ -1,19 +1,16 @@
 import { connect } from "node:net";
 import { text } from "node:stream/consumers";
 import { createServer } from "vite";
-import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
+import { beforeAll, describe, expect, it, vi } from "vitest";
 import { openRaw } from "../fixtures/raw-http.ts";
-import { ROOT, type Service, startService } from "../fixtures/service.ts";
+import { ROOT, type RunningService, startService } from "../fixtures/service.ts";
+import { sharedService } from "../fixtures/shared-service.ts";
 import { PASSWORD, signUp, visit } from "../fixtures/user.ts";
 
-let service: Service;
+let service: RunningService;
 
 beforeAll(async () => {
-  service = await startService();
-});
-
-afterAll(async () => {
-  await service?.[Symbol.asyncDispose]();
+  service = await sharedService();
 });
 
 describe("the dashboard", () => {

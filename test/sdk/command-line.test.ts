@@ -5,30 +5,27 @@ import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { ROOT, type Service } from "../fixtures/service.ts";
+import { ROOT, type RunningService } from "../fixtures/service.ts";
 import { signUpWithKey } from "../fixtures/user.ts";
 import { loopback } from "./loopback.ts";
-import { type ManagedService, startManagedService } from "./managed-service.ts";
+import { type ManagedAccount, openManagedAccount } from "./managed-account.ts";
 
 const CLI = join(ROOT, "sdk/dist/cli.js");
 /** Writing to it fails as on a full disk. */
 const FULL_DEVICE = "/dev/full";
 
-let managed: ManagedService;
-let service: Service;
+let service: RunningService;
 let key: string;
 let token: string;
-let client: ManagedService["client"];
+let client: ManagedAccount["client"];
 let folder: string;
 
 beforeAll(async () => {
-  managed = await startManagedService();
-  ({ service, key, token, client } = managed);
+  ({ service, key, token, client } = await openManagedAccount());
   folder = await mkdtemp(join(tmpdir(), "ostiary-sdk-"));
 });
 
 afterAll(async () => {
-  await managed?.[Symbol.asyncDispose]();
   await rm(folder, { recursive: true, force: true });
 });
 

@@ -1,27 +1,21 @@
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { beforeAll, describe, expect, it } from "vitest";
 import { Ostiary } from "../../sdk/src/client.ts";
 import { AuthenticationError, ConflictError, PermissionDeniedError } from "../../sdk/src/core/errors.ts";
 import { OstiaryOperator } from "../../sdk/src/operator.ts";
 import { signInOperator } from "../fixtures/operator.ts";
-import { type Service, startService } from "../fixtures/service.ts";
+import { type RunningService, startService } from "../fixtures/service.ts";
 import { openTcpProxy } from "../fixtures/tcp-proxy.ts";
 import { type Owner, signUp } from "../fixtures/user.ts";
-import { type ManagedService, startManagedService } from "./managed-service.ts";
+import { type ManagedAccount, openManagedAccount } from "./managed-account.ts";
 
-let managed: ManagedService;
-let service: Service;
+let service: RunningService;
 let owner: Owner;
 let key: string;
 let token: string;
-let client: ManagedService["client"];
+let client: ManagedAccount["client"];
 
 beforeAll(async () => {
-  managed = await startManagedService();
-  ({ service, owner, key, token, client } = managed);
-});
-
-afterAll(async () => {
-  await managed?.[Symbol.asyncDispose]();
+  ({ service, owner, key, token, client } = await openManagedAccount());
 });
 
 describe("periods", () => {

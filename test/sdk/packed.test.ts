@@ -7,22 +7,22 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type Project, projectWithPackage } from "../fixtures/package.ts";
 import { runProcess } from "../fixtures/run-process.ts";
 import { BUN, DENO } from "../fixtures/runtimes.ts";
-import { ROOT, type Service, startService } from "../fixtures/service.ts";
-import { environmentOfOwner } from "./managed-service.ts";
+import { ROOT, type RunningService } from "../fixtures/service.ts";
+import { sharedService } from "../fixtures/shared-service.ts";
+import { environmentOfOwner } from "./managed-account.ts";
 
 let project: Project;
-let service: Service;
+let service: RunningService;
 let env: Record<string, string>;
 
 beforeAll(async () => {
   project = projectWithPackage();
   copyFileSync(join(ROOT, "test/sdk/scenario.mjs"), join(project.folder, "scenario.mjs"));
-  service = await startService();
+  service = await sharedService();
   env = await environmentOfOwner(service, project.folder);
 });
 
 afterAll(async () => {
-  await service?.[Symbol.asyncDispose]();
   project?.[Symbol.dispose]();
 });
 

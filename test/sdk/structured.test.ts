@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, describe, expect, expectTypeOf, it } from "vitest";
 import { z } from "zod";
 import { Ostiary, OstiaryError, OutputValidationError, type StandardSchema } from "../../sdk/src/index.ts";
-import { type Service, startService } from "../fixtures/service.ts";
+import type { RunningService } from "../fixtures/service.ts";
+import { sharedService } from "../fixtures/shared-service.ts";
 import { signUpWithKey } from "../fixtures/user.ts";
 import { answersInTurn, caught, newClient } from "./fake-service.ts";
 
@@ -88,13 +89,11 @@ describe("an answer that is parsed", () => {
 });
 
 describe("parsing with a running service", () => {
-  let service: Service;
+  let service: RunningService;
   beforeAll(async () => {
-    service = await startService();
+    service = await sharedService();
   });
-  afterAll(async () => {
-    await service?.[Symbol.asyncDispose]();
-  });
+  afterAll(async () => {});
 
   it("has an answer that follows the schema", async () => {
     const { key } = await signUpWithKey(service.baseUrl);

@@ -8,7 +8,8 @@ import {
   type ToolContext,
   tool,
 } from "../../sdk/src/index.ts";
-import { type Service, startService } from "../fixtures/service.ts";
+import type { RunningService } from "../fixtures/service.ts";
+import { sharedService } from "../fixtures/shared-service.ts";
 import { signUpWithKey } from "../fixtures/user.ts";
 import { answersInTurn, caught, deferred, newClient } from "./fake-service.ts";
 
@@ -246,16 +247,14 @@ describe("a run with tools", () => {
 });
 
 describe("a run with tools and a running service", () => {
-  let service: Service;
+  let service: RunningService;
   let client: Ostiary;
   beforeAll(async () => {
-    service = await startService();
+    service = await sharedService();
     const { key } = await signUpWithKey(service.baseUrl);
     client = new Ostiary({ apiKey: key, baseURL: service.baseUrl });
   });
-  afterAll(async () => {
-    await service?.[Symbol.asyncDispose]();
-  });
+  afterAll(async () => {});
 
   it.each([false, true])("has the same answer whole and streamed: stream %s", async (stream) => {
     const weather = tool({
