@@ -131,12 +131,33 @@ describe("a request of the Messages API", () => {
     ).toBeNull();
   });
 
-  it("is told of a tool that was to be called and is left out", async () => {
-    const tools = [{ type: "web_search_20250305", name: "web_search" }];
-    for (const choice of [{ type: "any" }, { type: "tool", name: "web_search" }]) {
-      expect(await ignoredBy(await messages({ tools, tool_choice: choice }))).toBe("tools.0, tool_choice");
+  it("is refused if it demands a call of a tool that is left out, or that it does not have", async () => {
+    const typed = [
+      { type: "web_search_20250305", name: "web_search" },
+      { type: "bash_20250124", name: "bash" },
+    ];
+    const cannotCall = "tool_choice: requires a tool that this model can call";
+    const isNotSupported =
+      "tool_choice: is not supported by this model's provider; remove it, or choose another model";
+    const isMissing = "tool_choice: must name one of the tools";
+    const demand = async (tools: readonly object[] | undefined, choice: object) =>
+      refusalBy(await messages({ tools, tool_choice: choice }));
+    expect(await demand(typed, { type: "any" })).toBe(cannotCall);
+    expect(await demand(undefined, { type: "any" })).toBe("tool_choice: requires tools");
+    for (const name of ["web_search", "bash"]) {
+      expect(await demand(typed, { type: "tool", name })).toBe(isNotSupported);
+      expect(await demand([...typed, TOOL], { type: "tool", name })).toBe(isNotSupported);
     }
-    expect(await ignoredBy(await messages({ tools, tool_choice: { type: "auto" } }))).toBe("tools.0");
+    expect(await demand([...typed, TOOL], { type: "tool", name: "missing" })).toBe(isMissing);
+    expect(await demand(undefined, { type: "tool", name: "missing" })).toBe(isMissing);
+    for (const type of ["auto", "none"]) {
+      expect(await ignoredBy(await messages({ tools: typed, tool_choice: { type } }))).toBe(
+        "tools.0, tools.1",
+      );
+    }
+    expect(await ignoredBy(await messages({ tools: [...typed, TOOL], tool_choice: { type: "any" } }))).toBe(
+      "tools.0, tools.1",
+    );
   });
 });
 

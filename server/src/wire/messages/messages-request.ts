@@ -149,7 +149,7 @@ function thoughtsOf({ thinking }: JsonObject): ShownThoughts {
 
 /**
  * Reads a valid request of the Messages API. What only Anthropic has, such as tools that it runs itself, is left out and named in
- * `ignored`, because clients send it to every model.
+ * `ignored`, because clients send it to every model. A demand to call such a tool is refused: without it, the model would answer by itself.
  *
  * @throws {Failure} `invalid_request` naming what can't be expressed in a conversation.
  */
@@ -193,7 +193,7 @@ function readMessagesConversation(
     ...EMPTY_CONVERSATION,
     turns: [...system, ...turns],
     tools,
-    toolChoice: toolChoiceOf(choice, tools, reading),
+    toolChoice: toolChoiceOf(choice, tools, arrayOf(body.tools), reading),
     parallelToolCalls: objectOf(choice).disable_parallel_tool_use === true ? false : null,
     maxTokens: numberOf(body.max_tokens),
     temperature: numberOf(body.temperature),
@@ -331,29 +331,32 @@ function toolOf(tool: Json | undefined, at: string, { names, ignored, exact }: B
   ];
 }
 
+/** @param given The tools as the client has them, of which some may have been left out. */
 function toolChoiceOf(
   value: Json | undefined,
   tools: readonly Tool[],
-  { names, ignored }: BlockReading,
+  given: readonly Json[],
+  { names }: BlockReading,
 ): ToolChoice | null {
   if (!isJsonObject(value)) return null;
-  if (tools.length === 0) {
-    // The tool that was to be called may have been left out.
-    if (value.type === "any" || value.type === "tool") ignored.push("tool_choice");
-    return null;
-  }
+  const isEmpty = tools.length === 0;
   switch (value.type) {
     case "auto":
     case "none":
-      return { kind: value.type };
+      return isEmpty ? null : { kind: value.type };
     case "any":
-      return { kind: "required" };
+      if (!isEmpty) return { kind: "required" };
+      throw cannot(
+        "tool_choice",
+        given.length > 0 ? "requires a tool that this model can call" : "requires tools",
+      );
     case "tool": {
-      if (typeof value.name !== "string") throw cannot("tool_choice.name", "must be the name of a tool");
-      const chosen = names.shortened(value.name);
+      const { name: asked } = value;
+      if (typeof asked !== "string") throw cannot("tool_choice.name", "must be the name of a tool");
+      const chosen = names.shortened(asked);
       if (tools.some(({ name }) => name === chosen)) return { kind: "tool", name: chosen };
-      ignored.push("tool_choice");
-      return null;
+      const isLeftOut = given.some((tool) => objectOf(tool).name === asked);
+      throw cannot("tool_choice", isLeftOut ? UNSUPPORTED : "must name one of the tools");
     }
     default:
       throw cannot("tool_choice.type", "must be auto, any, tool or none");
