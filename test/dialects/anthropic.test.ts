@@ -209,6 +209,13 @@ describe("a request to Anthropic", () => {
     expect(answer.ignored).toEqual(["temperature", "top_p"]);
   });
 
+  it("has no verbosity, which is left out and named", async () => {
+    vendor.answers(200, message([{ type: "text", text: "Fine." }]));
+    const answer = await chat(upstream, MODEL, { ...HI, verbosity: "low" });
+    expect(answer.ignored).toEqual(["verbosity"]);
+    expect(vendor.sent[0]?.body).not.toHaveProperty("verbosity");
+  });
+
   it.each(NEUTRAL)("is sent when such a field has its default: %j", async (fields) => {
     vendor.answers(200, message([{ type: "text", text: "Fine." }]));
     expect((await whole(chat(upstream, MODEL, { ...HI, ...fields }))).choices[0].message.content).toBe(

@@ -310,7 +310,6 @@ export const INEXPRESSIBLE: readonly (readonly [object, string])[] = [
   [{ audio: { voice: "alloy", format: "wav" } }, "audio"],
   [{ prediction: { type: "content", content: "x" } }, "prediction"],
   [{ service_tier: "flex" }, "service_tier"],
-  [{ verbosity: "low" }, "verbosity"],
   [{ functions: [{ name: "f" }] }, "functions"],
   [{ web_search_options: {} }, "web_search_options"],
   [{ some_vendors_field: 1 }, "some_vendors_field"],

@@ -184,8 +184,9 @@ describe("a request to Google", () => {
       ],
       tools: [WEATHER_TOOL],
       parallel_tool_calls: false,
+      verbosity: "low",
     });
-    const ignored = ["messages.0.name", "messages.1.name", "parallel_tool_calls"];
+    const ignored = ["messages.0.name", "messages.1.name", "verbosity", "parallel_tool_calls"];
     expect(answer.kind === "whole" && answer.ignored).toEqual(ignored);
   });
 

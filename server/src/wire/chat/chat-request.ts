@@ -95,8 +95,8 @@ const NEUTRAL = new Map<string, (value: Json) => boolean>([
   ["safe_prompt", (value) => value === false],
 ]);
 
-/** Fields that clients send to every model: LangChain and LlamaIndex allow only one call where they ask for an object. */
-const OPTIONAL: Conversation["optional"] = ["parallelToolCalls"];
+/** Fields that are left out, as in the Responses API: LangChain and LlamaIndex allow only one call wherever they ask for an object. */
+const OPTIONAL: Conversation["optional"] = ["parallelToolCalls", "verbosity"];
 
 export interface ChatRequestOptions {
   readonly stream: boolean;
