@@ -7,7 +7,7 @@ import * as scenarios from "./scenario/scenarios.ts";
 
 const TIMEOUT_MS = 600_000;
 
-// The code of the server on simulated stores, networks and clocks, under random schedules. `scenario/referee.ts` lists what
+// The code of the server on simulated stores, networks and clocks, under random schedules. `scenario/invariants.ts` lists what
 // must hold, `scenario/scenarios.ts` what happens in each of these. A failing schedule is made shorter and printed with what
 // replays it. OSTIARY_TEST_SIMULATION_RUNS tries more of them, OSTIARY_TEST_SIMULATION_SEED others.
 const SCENARIOS: readonly (readonly [when: string, scenario: Scenario])[] = [

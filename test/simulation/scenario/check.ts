@@ -2,8 +2,9 @@ import process from "node:process";
 import fc from "fast-check";
 import type { ReintroducedFault } from "../stores/reintroduced-faults.ts";
 import { type Menu, schedulesOf } from "./arbitrary.ts";
+import type { Rules } from "./rules.ts";
 import { inWords, type Schedule } from "./schedule.ts";
-import { type Rules, Simulation } from "./simulation.ts";
+import { Simulation } from "./simulation.ts";
 
 /** So many schedules are tried for each test, instead of as many as it says. */
 const RUNS = process.env.OSTIARY_TEST_SIMULATION_RUNS;

@@ -1,6 +1,6 @@
 import type { AuditEntry } from "../../../server/src/contract/entry.ts";
 import { type Attempt, tokensIn, type Wish } from "./facts.ts";
-import type { Invariant } from "./referee.ts";
+import type { Invariant } from "./invariants.ts";
 
 /** A claim's lease, and before it the time by which a claim may reach the database late. */
 const MAX_CLAIMED_MS = 5 * 60_000;

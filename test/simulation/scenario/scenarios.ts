@@ -20,8 +20,8 @@ import {
   revocations,
 } from "./arbitrary.ts";
 import type { Scenario } from "./check.ts";
-import { INVARIANTS, type Invariant } from "./referee.ts";
-import type { Rules } from "./simulation.ts";
+import { INVARIANTS, type Invariant } from "./invariants.ts";
+import type { Rules } from "./rules.ts";
 
 const SECOND_MS = 1_000;
 const MINUTE_MS = 60 * SECOND_MS;

@@ -1,18 +1,18 @@
 import type { AccountId } from "../../../server/src/contract/account.ts";
 import type { Actor } from "../../../server/src/contract/action.ts";
 import type { AuditEntry } from "../../../server/src/contract/entry.ts";
-import type { Limits } from "../../../server/src/contract/limits.ts";
 import { SimulatedDatabase } from "../stores/database.ts";
 import { SimulatedRedis } from "../stores/redis.ts";
-import type { ReintroducedFaults } from "../stores/reintroduced-faults.ts";
 import { Network } from "../world/network.ts";
 import type { WireState } from "../world/wire.ts";
 import { World } from "../world/world.ts";
 import { type Accounts, Clients, wishesOf } from "./clients.ts";
 import type { Attempt, Outcome, Wish } from "./facts.ts";
+import type { Violation } from "./invariants.ts";
 import { SimulatedNode } from "./node.ts";
 import { Pace } from "./pace.ts";
-import { type Invariant, Referee, type Violation } from "./referee.ts";
+import { Referee } from "./referee.ts";
+import type { Rules } from "./rules.ts";
 import {
   type Event,
   type Lock,
@@ -23,6 +23,7 @@ import {
   timeOf,
 } from "./schedule.ts";
 import { simulatedDialect } from "./upstream.ts";
+import { whatIsLeft } from "./what-is-left.ts";
 
 /** As `open-database.ts` and `open-admission-store.ts` configure the drivers. */
 const STORES = {
@@ -43,29 +44,6 @@ const AT_REST_MS = 2_500;
 /** The journal takes only ids that are UUIDs. */
 const NUMBERED_ID = "00000000-0000-7000-8000-00000000000";
 const OPERATOR: Actor = { userId: "operator" as Actor["userId"], managementToken: null, sourceIp: null };
-
-/** What a kind of run has in common: who is there, what must hold, and how soon. */
-export interface Rules {
-  readonly accounts: number;
-  readonly keysEach: number;
-  readonly limits: Limits;
-  readonly invariants: ReadonlySet<Invariant>;
-  /** Faults that are reintroduced into the stores. */
-  readonly faults: ReintroducedFaults;
-  readonly answerWithinMs: number;
-  /** After the last fault all unused slots are free within this time. */
-  readonly slotsFreeWithinMs: number;
-  /** After Redis was empty, or a node was cut off from it for longer than its leases, limits hold again within this. */
-  readonly limitsHoldWithinMs: number;
-  /** Whether requests from before Redis was empty count against the limit of a minute: no node dies that has admitted them. */
-  readonly isMinuteKept: boolean;
-  /** A node that is cut off from Redis for longer may lose its slots. */
-  readonly slotLeaseMs: number;
-  /** After the last fault everything has drained within this. */
-  readonly drainWithinMs: number;
-  /** Whether clients send a request with an idempotency key again that is still being answered. */
-  readonly retriesEarly: boolean;
-}
 
 export interface Result {
   readonly violation: Violation | null;
@@ -386,36 +364,18 @@ export class Simulation {
       this.#slotsLookedAt = true;
       this.#referee.lookAtSlots(this.#quietSinceMs);
     }
-    const left = this.#whatIsLeft();
+    const left = whatIsLeft({
+      clients: this.#clients,
+      nodes: this.#nodes,
+      database: this.#database,
+      redis: this.#redis,
+      accounts: this.#accounts.ids,
+    });
     const isLate = nowMs - this.#quietSinceMs > drainWithinMs;
     if (left !== null && isLate) this.#referee.notDrained(left);
     if (left === null) this.#referee.lookAtEntries();
     this.#isOver = isLate || (left === null && (this.#slotsLookedAt || !invariants.has("slots come free")));
     this.#world.schedule(MAX_POLL_INTERVAL_MS, null, () => this.#lookWhetherOver());
-  }
-
-  /** What has not come to its end; `null`: nothing. */
-  #whatIsLeft(): string | null {
-    if (this.#clients.waiting > 0) return `${this.#clients.waiting} requests have no answer`;
-    for (const { name, service } of this.#nodes) {
-      if (service === null) return `${name} is down`;
-      const { holds } = service.credits.outstanding();
-      if (holds > 0) return `${name} holds credit for ${holds} requests`;
-      const { entries } = service.recorder.backlog();
-      if (entries > 0) return `${entries} entries of ${name} are not in the database`;
-      const { inFlight } = service.requests;
-      if (inFlight > 0) return `${name} still works on ${inFlight} requests`;
-    }
-    const { idempotency, credit, keys } = this.#database;
-    if (idempotency.running > 0) return `${idempotency.running} idempotency keys are claimed`;
-    if (keys.unpublished > 0) return `${keys.unpublished} changes are not published`;
-    for (const id of this.#accounts.ids) {
-      const reserved = credit.reservedOf(id);
-      if (reserved !== 0n) return `${reserved} is set aside of ${id}`;
-      const { concurrent } = this.#redis.useOf(id);
-      if (concurrent > 0) return `${concurrent} slots of ${id} are taken`;
-    }
-    return null;
   }
 }
 
