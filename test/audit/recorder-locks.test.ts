@@ -141,3 +141,33 @@ describe("a batch of which another row than the account's own is locked", () => 
     expect(committed).toEqual(idsOf(others));
   });
 });
+
+describe("entries that are inserted in parts", () => {
+  it("are left out in all later parts when an earlier one of their account was, even if it is free meanwhile", async () => {
+    const accountId = crypto.randomUUID() as AccountId;
+    const batch = [auditEntry({ accountId }), auditEntry(), auditEntry({ accountId }), auditEntry()];
+    const committed: EntryId[] = [];
+    let isLocked = true;
+    const sink: EntrySink = {
+      insertEntries: async (entries) => {
+        if (entries.length > 2) throw Object.assign(new Error("canceling statement"), { code: "57014" });
+        const left = entries.filter((entry) => isLocked && entry.accountId === accountId);
+        isLocked = false;
+        committed.push(...idsOf(entries.filter((entry) => !left.includes(entry))));
+        return left;
+      },
+    };
+    const [first, second, third, fourth] = batch;
+    expect(await insertInParts(sink, batch, { locked: "skip" })).toEqual([first, third]);
+    expect(committed).toEqual([second?.id, fourth?.id]);
+  });
+
+  it.each(["57P01", "22P02"])(
+    "are not taken for those of a locked account after the error %s",
+    async (code) => {
+      const error = Object.assign(new Error("the insert failed"), { code });
+      const sink: EntrySink = { insertEntries: () => Promise.reject(error) };
+      await expect(insertInParts(sink, [auditEntry()], { locked: "skip" })).rejects.toBe(error);
+    },
+  );
+});

@@ -159,6 +159,26 @@ describe("an entry that the database refuses", () => {
   });
 });
 
+describe("a request that was lost with its process", () => {
+  it("stays in the journal when the database goes away while it is recorded", async () => {
+    const [first, lost] = [auditEntry(), auditEntry()];
+    await folder.leave(begun(lost), ended(first));
+    const { database } = folder;
+    const insert = database.insertEntries.bind(database);
+    database.insertEntries = async (batch) => {
+      const left = await insert(batch);
+      database.isAway = true;
+      return left;
+    };
+    await expect(folder.start()).rejects.toThrow("ECONNREFUSED");
+    expect(await readdir(folder.path)).toEqual([SEGMENT]);
+    database.isAway = false;
+    database.insertEntries = insert;
+    await folder.start();
+    expect(database.ids).toEqual([first.id, lost.id]);
+  });
+});
+
 describe("an entry that the database refuses while the service runs", () => {
   it("is rejected as it is in the journal, so that the next start recognizes it", async () => {
     const { journal } = await Journal.open({ folder: folder.path, sync: false, files: folder.disk });
