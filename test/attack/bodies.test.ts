@@ -393,7 +393,7 @@ describe.concurrent("a slow client", () => {
 
   it.skipIf(RUNTIME === "deno" || process.platform !== "linux")(
     "is disconnected when it does not read its answers",
-    { timeout: 180_000 },
+    { timeout: 300_000 },
     async () => {
       const { hostname, port } = new URL(service.baseUrl);
       const sockets = Array.from({ length: 5 }, () => connect(Number(port), hostname));

@@ -212,7 +212,7 @@ describe.skipIf(!isDistributed)("an order to release credit that reaches the dat
     "as it is committed": { matching: commitOfAsk, untilMs: 9_000 },
   };
   for (const [moment, { matching, untilMs }] of Object.entries(moments)) {
-    it(`releases nothing that was reserved since (delayed ${moment})`, { timeout: 120_000 }, async () => {
+    it(`releases nothing that was reserved since (delayed ${moment})`, { timeout: 300_000 }, async () => {
       const { node, other, model, operator } = nodes;
       // This account becomes idle while the test runs; another test needs that.
       await idleAccount();

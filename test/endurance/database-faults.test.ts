@@ -107,7 +107,7 @@ describe.skipIf(!isDistributed)("a node whose connections to the database have g
   };
   for (const [moment, matches] of Object.entries(moments)) {
     it(`continues to record when one went silent in the middle of a batch, ${moment}`, {
-      timeout: 120_000,
+      timeout: 300_000,
     }, async () => {
       const { node } = nodes;
       node.database.cut({ connections: "existing" });

@@ -11,7 +11,7 @@ const KILLS = 5;
 const CREDIT = BigInt(10 * KEYS) * ANSWER_COST;
 
 describe("requests with idempotency keys that are repeated until they are answered", () => {
-  it(`are each charged exactly once over ${KILLS} kills`, { timeout: 180_000 }, async () => {
+  it(`are each charged exactly once over ${KILLS} kills`, { timeout: 300_000 }, async () => {
     await using model = await startGatedModel();
     const env = { ...model.env, ...WITHOUT_CREDIT, OSTIARY_LOG: "silent" };
     await using first = await startOperatedService({ env });

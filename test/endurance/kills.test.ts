@@ -25,7 +25,7 @@ for (const [durability, { rounds, losesFolder }] of Object.entries(DURABILITIES)
     ? "kills at random moments, each with the loss of the data folder,"
     : "kills at random moments";
   it(`nothing is lost and nothing charged twice in ${rounds} ${what}${ofNodes} (AUDIT_DURABILITY=${durability})`, {
-    timeout: 300_000,
+    timeout: 600_000,
   }, async () => {
     await using model = await startPricedModel();
     const env = { ...model.env, AUDIT_DURABILITY: durability };

@@ -82,7 +82,7 @@ describe.skipIf(!hasRedis)("a limit on concurrent requests", () => {
 
   it.each(["restarted empty", "emptied"])(
     "holds for requests that continue while Redis is %s",
-    { timeout: 120_000 },
+    { timeout: 300_000 },
     async (what) => {
       await using redis = await startRedis();
       const env = settings(redis.url, { ...LIMITS, requestsPerMinute: null, tokensPerMinute: null });
@@ -113,7 +113,7 @@ describe.skipIf(!hasRedis)("a limit on concurrent requests", () => {
 describe.skipIf(!isDistributed)("a limit of a minute", () => {
   it.each(["restarted empty", "emptied"])(
     "includes what all nodes admitted before Redis was %s",
-    { timeout: 120_000 },
+    { timeout: 300_000 },
     async (what) => {
       await using redis = await startRedis();
       const env = settings(redis.url, { ...LIMITS, requestsPerMinute: 8 });

@@ -232,7 +232,7 @@ describe.skipIf(!isDistributed)("a node that stays with the old primary after a 
 });
 
 describe.skipIf(!isDistributed)("a node that is started while Redis is split", () => {
-  it("is refused when it would use the old primary, with the reason", { timeout: 120_000 }, async () => {
+  it("is refused when it would use the old primary, with the reason", { timeout: 300_000 }, async () => {
     await using pair = await startPair();
     const [first] = pair.nodes;
     await first.stop();
