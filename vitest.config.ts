@@ -83,11 +83,7 @@ export default defineConfig({
         },
       },
     ],
-    globalSetup: [
-      "test/fixtures/prepared-folder.ts",
-      "test/fixtures/prepared-database.ts",
-      "test/fixtures/shared-service.ts",
-    ],
+    globalSetup: ["test/fixtures/prepared-folder.ts", "test/fixtures/prepared-database.ts"],
     sequence: { sequencer: LongFilesFirst },
     // For what hangs. On a machine that others use too, tests have taken ten times as long as alone.
     testTimeout: 180_000,

@@ -1,4 +1,4 @@
-import { beforeAll, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import {
   readProcedureData,
   UnreadableData,
@@ -8,16 +8,19 @@ import { answerText, cachedAnswer } from "../../server/src/management/cached-ans
 import { EncodedAnswers } from "../../server/src/management/encoded-answers.ts";
 import { mintSecretString, TOKEN_PREFIX } from "../../server/src/secrets/secret-string.ts";
 import { metricOf } from "../fixtures/metrics.ts";
-import { signInOperator } from "../fixtures/operator.ts";
-import type { RunningService } from "../fixtures/service.ts";
-import { sharedService } from "../fixtures/shared-service.ts";
+import { signInOperator, startOperatedService } from "../fixtures/operator.ts";
+import type { Service } from "../fixtures/service.ts";
 import { type Owner, signUp } from "../fixtures/user.ts";
 import { FORGED } from "./forged-inputs.ts";
 
-let service: RunningService;
+let service: Service;
 
 beforeAll(async () => {
-  service = await sharedService();
+  service = await startOperatedService();
+});
+
+afterAll(async () => {
+  await service?.[Symbol.asyncDispose]();
 });
 
 interface Answer {

@@ -1,16 +1,19 @@
-import { beforeAll, describe, expect, it } from "vitest";
-import { signInOperator } from "../fixtures/operator.ts";
-import type { RunningService } from "../fixtures/service.ts";
-import { sharedService } from "../fixtures/shared-service.ts";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { signInOperator, startOperatedService } from "../fixtures/operator.ts";
+import type { Service } from "../fixtures/service.ts";
 import { signUpWithKey } from "../fixtures/user.ts";
 
-let service: RunningService;
+let service: Service;
 let tenant: Awaited<ReturnType<typeof signUpWithKey>>;
 let other: Awaited<ReturnType<typeof signUpWithKey>>;
 
 beforeAll(async () => {
-  service = await sharedService();
+  service = await startOperatedService();
   [tenant, other] = await Promise.all([signUpWithKey(service.baseUrl), signUpWithKey(service.baseUrl)]);
+});
+
+afterAll(async () => {
+  await service?.[Symbol.asyncDispose]();
 });
 
 function say(key: string, content: string, signal: AbortSignal | null = null): Promise<Response> {

@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { hasBrowser } from "../fixtures/browser.ts";
 import { insertEntries } from "../fixtures/entries.ts";
 import { insertKeys } from "../fixtures/keys.ts";
-import { OPERATOR_ENV } from "../fixtures/operator.ts";
+import { OPERATOR_ENV, startOperatedService } from "../fixtures/operator.ts";
 import { goToKeys, openSite, signInBy } from "../fixtures/site.ts";
 import { signUpWithKey, type Visitor } from "../fixtures/user.ts";
 import { rowsOf } from "./audit-page.ts";
@@ -17,7 +17,7 @@ const MAX_PAGE_BYTES = 250 * KB;
 /** What an open page may ask for in a minute: some 1.5 KB a second. */
 const MAX_MINUTE_BYTES = 100 * KB;
 
-const site = openSite("shared", { hasNewContexts: true });
+const site = openSite(startOperatedService, { hasNewContexts: true });
 
 /** What a page takes on the wire. */
 interface Traffic {

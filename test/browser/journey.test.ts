@@ -1,13 +1,13 @@
 import { beforeAll, describe, expect, it } from "vitest";
 import { hasBrowser, type WatchedPage } from "../fixtures/browser.ts";
 import { chooseInRow, signOut, toastOf } from "../fixtures/menu.ts";
-import { OPERATOR_ENV } from "../fixtures/operator.ts";
+import { OPERATOR_ENV, startOperatedService } from "../fixtures/operator.ts";
 import { sendChat } from "../fixtures/request.ts";
 import { openSite } from "../fixtures/site.ts";
 import { PASSWORD, signUpWithKey, visit } from "../fixtures/user.ts";
 import { fillSignIn } from "./sign-in.ts";
 
-const site = openSite();
+const site = openSite(startOperatedService);
 
 function useKey(key: string): Promise<Response> {
   return sendChat(site.service.baseUrl, key, {

@@ -4,7 +4,7 @@ import { goToKeys, openKeys, openSite } from "../fixtures/site.ts";
 import { signUpWithKey } from "../fixtures/user.ts";
 import { PROCEDURES } from "./fail-procedure.ts";
 
-const site = openSite("shared", { hasNewContexts: true });
+const site = openSite();
 
 const PAGE_CODE = /\/assets\/(?:Credits|Models)-[^/]*\.js$/;
 

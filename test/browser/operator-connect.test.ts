@@ -3,17 +3,13 @@ import { hasBrowser } from "../fixtures/browser.ts";
 import { writeCatalog } from "../fixtures/catalog.ts";
 import { startModelServer } from "../fixtures/model-server.ts";
 import { refusalOf, signInOperator, startOperatedService } from "../fixtures/operator.ts";
-import { type Service, startService } from "../fixtures/service.ts";
+import { startService } from "../fixtures/service.ts";
 import { openSite, signInBy } from "../fixtures/site.ts";
 import { signUp, type Visitor } from "../fixtures/user.ts";
 
 const CREDENTIAL = "secret-of-the-provider-0123456789";
 
-let service: Service;
-const site = openSite(async () => {
-  service = await startOperatedService();
-  return service;
-});
+const site = openSite(startOperatedService);
 let operator: Visitor;
 
 beforeAll(async () => {
@@ -86,7 +82,7 @@ describe.skipIf(!hasBrowser)("connecting a provider", () => {
       ["provider.check", true],
     ]);
     expect(JSON.stringify(actions)).not.toContain(CREDENTIAL);
-    expect(service.stdout() + service.stderr()).not.toContain(CREDENTIAL);
+    expect(site.service.stdout() + site.service.stderr()).not.toContain(CREDENTIAL);
   });
 
   it("names an address where nothing answers, and refuses one that is no URL or has a password", async () => {

@@ -5,11 +5,11 @@ import { violationsOf } from "../fixtures/axe.ts";
 import { hasBrowser } from "../fixtures/browser.ts";
 import { insertKeys } from "../fixtures/keys.ts";
 import { chooseInAccountMenu } from "../fixtures/menu.ts";
-import { signInOperator } from "../fixtures/operator.ts";
+import { signInOperator, startOperatedService } from "../fixtures/operator.ts";
 import { openSite } from "../fixtures/site.ts";
 import { type Owner, signUpWithKey, type Visitor } from "../fixtures/user.ts";
 
-const site = openSite();
+const site = openSite(startOperatedService);
 let owner: Owner & { readonly key: string };
 let operator: Visitor;
 

@@ -5,13 +5,13 @@ import { hasBrowser } from "../fixtures/browser.ts";
 import { openDatabaseOf } from "../fixtures/database.ts";
 import { insertKeys } from "../fixtures/keys.ts";
 import { chooseInRow, toastOf } from "../fixtures/menu.ts";
-import { OPERATOR_ENV, refusalOf, signInOperator } from "../fixtures/operator.ts";
+import { OPERATOR_ENV, refusalOf, signInOperator, startOperatedService } from "../fixtures/operator.ts";
 import { statusOf } from "../fixtures/request.ts";
 import { goToKeys, openSite } from "../fixtures/site.ts";
 import { PASSWORD, signUp, signUpWithKey, type Visitor, visit } from "../fixtures/user.ts";
 import { fillSignIn } from "./sign-in.ts";
 
-const site = openSite();
+const site = openSite(startOperatedService);
 
 async function pageOf(owner: Visitor): Promise<Page> {
   const { page } = await site.page();

@@ -2,7 +2,7 @@ import type { Locator, Page } from "playwright-core";
 import { beforeAll, describe, expect, it } from "vitest";
 import { hasBrowser } from "../fixtures/browser.ts";
 import { chooseInRow, signOut } from "../fixtures/menu.ts";
-import { signInOperator } from "../fixtures/operator.ts";
+import { signInOperator, startOperatedService } from "../fixtures/operator.ts";
 import { startService } from "../fixtures/service.ts";
 import { openKeys, openSite, signInBy } from "../fixtures/site.ts";
 import { type Owner, PASSWORD, signUp, signUpWithKey } from "../fixtures/user.ts";
@@ -10,7 +10,7 @@ import { chat } from "./audit-page.ts";
 import { answerProcedure, failProcedure, PROCEDURES } from "./fail-procedure.ts";
 import { fillSignIn } from "./sign-in.ts";
 
-const site = openSite();
+const site = openSite(startOperatedService);
 
 async function confirmRevocation(page: Page): Promise<void> {
   await page.getByLabel(/to confirm/).fill("test");

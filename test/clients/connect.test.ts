@@ -3,13 +3,12 @@ import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { homedir, tmpdir } from "node:os";
 import { join } from "node:path";
 import process from "node:process";
-import { beforeAll, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { SetupId } from "../../dashboard-ui/src/pages/connect/setup-ids.ts";
 import { FIRST_SETUPS, type Setup, setupsFor } from "../../dashboard-ui/src/pages/connect/setups.ts";
 import { runInShell, runModule, type Variables } from "../fixtures/run-code.ts";
 import { PROGRAMS } from "../fixtures/runtimes.ts";
-import { ROOT, type RunningService } from "../fixtures/service.ts";
-import { sharedService } from "../fixtures/shared-service.ts";
+import { ROOT, type Service, startService } from "../fixtures/service.ts";
 import { signUpWithKey } from "../fixtures/user.ts";
 import { installPython, PYTHON_TIMEOUT_MS } from "./programs/install-python.ts";
 
@@ -17,17 +16,19 @@ import { installPython, PYTHON_TIMEOUT_MS } from "./programs/install-python.ts";
 const MODEL = "sandbox/echo";
 const SAID = "Say hello.";
 
-let service: RunningService;
+let service: Service;
 let setups: ReadonlyMap<SetupId, Setup>;
 let variables: Variables;
 
 beforeAll(async () => {
-  service = await sharedService();
+  service = await startService();
   const { key } = await signUpWithKey(service.baseUrl);
   variables = { OSTIARY_API_KEY: key };
   const all = setupsFor({ serviceName: "Ostiary", publicUrl: service.baseUrl }, MODEL);
   setups = new Map(all.map((setup) => [setup.id, setup]));
 });
+
+afterAll(() => service?.[Symbol.asyncDispose]());
 
 function codeOf(id: SetupId): readonly string[] {
   return setups.get(id)?.steps.map(({ code }) => code) ?? [];

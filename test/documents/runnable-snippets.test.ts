@@ -5,11 +5,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { transformSync } from "esbuild";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { OPERATOR_ENV, signInOperator } from "../fixtures/operator.ts";
+import { OPERATOR_ENV, signInOperator, startOperatedService } from "../fixtures/operator.ts";
 import { type Project, projectWithPackage } from "../fixtures/package.ts";
 import { type Ran, runProcess } from "../fixtures/run-process.ts";
-import { ROOT, type RunningService } from "../fixtures/service.ts";
-import { sharedService } from "../fixtures/shared-service.ts";
+import { ROOT, type Service } from "../fixtures/service.ts";
 import { signUp, type Visitor } from "../fixtures/user.ts";
 import { MAY_BE_REFUSED, NOT_RUN } from "./not-run.ts";
 import { COMMENT_EXAMPLES, commandsOf, DOCUMENTS, type Snippet, snippetsIn } from "./snippets.ts";
@@ -29,7 +28,7 @@ const WITH_COMMANDS = DOCUMENTS.map((document) => ({
 })).filter(({ commands }) => commands.length > 0);
 
 let project: Project;
-let service: RunningService;
+let service: Service;
 let programs: string;
 let operator: Visitor;
 /** Of the account whose keys the documents use. */
@@ -42,7 +41,7 @@ beforeAll(async () => {
   for (const name of ["@types/node", "undici-types", "zod"])
     symlinkSync(join(ROOT, "node_modules", name), join(project.folder, "node_modules", name));
   programs = installPrograms(project);
-  service = await sharedService();
+  service = await startOperatedService();
   const owner = await signUp(service.baseUrl);
   const { key } = await owner.trpc.keys.create.mutate({ name: "first" });
   const { id: keyId } = await owner.trpc.keys.create.mutate({ name: "old" });
@@ -54,6 +53,7 @@ beforeAll(async () => {
 });
 
 afterAll(async () => {
+  await service?.[Symbol.asyncDispose]();
   project?.[Symbol.dispose]();
 });
 

@@ -1,20 +1,23 @@
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
-import { beforeAll, describe, expect, it } from "vitest";
-import { ROOT, type RunningService } from "../fixtures/service.ts";
-import { sharedService } from "../fixtures/shared-service.ts";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { ROOT, type Service, startService } from "../fixtures/service.ts";
 import { signUpWithKey } from "../fixtures/user.ts";
 import { readDocument } from "./snippets.ts";
 
-let service: RunningService;
+let service: Service;
 /** The pages below /docs that links lead to, from its index on, by path. */
 const pages = new Map<string, string>();
 /** Links of pages: "page → link". */
 const links: { readonly from: string; readonly to: URL }[] = [];
 
 beforeAll(async () => {
-  service = await sharedService();
+  service = await startService();
   await follow("/docs");
+});
+
+afterAll(async () => {
+  await service?.[Symbol.asyncDispose]();
 });
 
 /** Reads a page, and the pages that it links to. */

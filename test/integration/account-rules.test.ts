@@ -1,17 +1,20 @@
-import { beforeAll, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { insertKeys } from "../fixtures/keys.ts";
-import { refusalOf, signInOperator, signUpEnterprise } from "../fixtures/operator.ts";
+import { refusalOf, signInOperator, signUpEnterprise, startOperatedService } from "../fixtures/operator.ts";
 import { outcomeOf } from "../fixtures/request.ts";
-import type { RunningService } from "../fixtures/service.ts";
-import { sharedService } from "../fixtures/shared-service.ts";
+import type { Service } from "../fixtures/service.ts";
 import { signUp, signUpWithKey, type Visitor, visit } from "../fixtures/user.ts";
 
-let service: RunningService;
+let service: Service;
 let operator: Visitor;
 
 beforeAll(async () => {
-  service = await sharedService();
+  service = await startOperatedService();
   operator = await signInOperator(service.baseUrl);
+});
+
+afterAll(async () => {
+  await service?.[Symbol.asyncDispose]();
 });
 
 describe("a suspended account", () => {

@@ -14,25 +14,25 @@ import { Reads } from "../../server/src/database/reads.ts";
 import { openDatabaseOf, type ServiceDatabase } from "../fixtures/database.ts";
 import { sendChat } from "../fixtures/request.ts";
 import { runProcess } from "../fixtures/run-process.ts";
-import type { RunningService } from "../fixtures/service.ts";
-import { sharedService } from "../fixtures/shared-service.ts";
+import { type Service, startService } from "../fixtures/service.ts";
 import { type Owner, signUpWithKey } from "../fixtures/user.ts";
 
 const CLI = new URL("../../sdk/dist/cli.js", import.meta.url).pathname;
 const DAY_MS = 24 * 60 * 60_000;
 
-let service: RunningService;
+let service: Service;
 let sql: ServiceDatabase;
 let folder: string;
 
 beforeAll(async () => {
-  service = await sharedService();
+  service = await startService();
   sql = await openDatabaseOf(service);
   folder = await mkdtemp(join(tmpdir(), "ostiary-proof-"));
 });
 
 afterAll(async () => {
   await sql?.[Symbol.asyncDispose]();
+  await service?.[Symbol.asyncDispose]();
   if (folder !== undefined) await rm(folder, { recursive: true, force: true });
 });
 

@@ -1,17 +1,20 @@
 import superjson from "superjson";
-import { beforeAll, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { sendChat } from "../fixtures/request.ts";
-import { type RunningService, startService } from "../fixtures/service.ts";
-import { sharedService } from "../fixtures/shared-service.ts";
+import { type Service, startService } from "../fixtures/service.ts";
 import { type Owner, signUp } from "../fixtures/user.ts";
 
 const isDistributed =
   process.env.OSTIARY_TEST_REDIS_URL !== undefined && process.env.OSTIARY_TEST_DATABASE_URL !== undefined;
 
-let service: RunningService;
+let service: Service;
 
 beforeAll(async () => {
-  service = await sharedService();
+  service = await startService();
+});
+
+afterAll(async () => {
+  await service?.[Symbol.asyncDispose]();
 });
 
 async function chat(key: string, model = "sandbox/echo", at = service.baseUrl): Promise<string> {

@@ -1,8 +1,7 @@
-import { beforeAll, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { createAppRouter, type RpcServices } from "../../server/src/management/router.ts";
-import { signInOperator } from "../fixtures/operator.ts";
-import type { RunningService } from "../fixtures/service.ts";
-import { sharedService } from "../fixtures/shared-service.ts";
+import { signInOperator, startOperatedService } from "../fixtures/operator.ts";
+import type { Service } from "../fixtures/service.ts";
 import { type Owner, PASSWORD, signUp, signUpWithKey, type Visitor, visit } from "../fixtures/user.ts";
 
 /** Whom each procedure is for. A new one must be added here: what it refuses is a decision. */
@@ -56,14 +55,18 @@ function audienceOf(name: string): Audience | undefined {
   );
 }
 
-let service: RunningService;
+let service: Service;
 let owner: Owner;
 let operator: Visitor;
 
 beforeAll(async () => {
-  service = await sharedService();
+  service = await startOperatedService();
   owner = await signUp(service.baseUrl);
   operator = await signInOperator(service.baseUrl);
+});
+
+afterAll(async () => {
+  await service?.[Symbol.asyncDispose]();
 });
 
 /** Refusals of a caller. Whatever else an answer says, the caller was allowed to ask. */

@@ -1,20 +1,23 @@
 import { request } from "node:http";
 import { brotliDecompressSync, gunzipSync } from "node:zlib";
-import { beforeAll, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { insertEntries } from "../fixtures/entries.ts";
-import type { RunningService } from "../fixtures/service.ts";
-import { sharedService } from "../fixtures/shared-service.ts";
+import { type Service, startService } from "../fixtures/service.ts";
 import { type Owner, signUpWithKey } from "../fixtures/user.ts";
 
-let service: RunningService;
+let service: Service;
 let owner: Owner & { readonly key: string };
 let token: string;
 
 beforeAll(async () => {
-  service = await sharedService();
+  service = await startService();
   owner = await signUpWithKey(service.baseUrl);
   token = (await owner.trpc.tokens.create.mutate({ name: "reader" })).token;
   await insertEntries(service, owner, 500);
+});
+
+afterAll(async () => {
+  await service?.[Symbol.asyncDispose]();
 });
 
 interface Raw {

@@ -1,23 +1,23 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { inTransaction } from "../../server/src/database/database.ts";
 import { openDatabaseOf, type ServiceDatabase } from "../fixtures/database.ts";
-import { signInOperator } from "../fixtures/operator.ts";
-import type { RunningService } from "../fixtures/service.ts";
-import { sharedService } from "../fixtures/shared-service.ts";
+import { signInOperator, startOperatedService } from "../fixtures/operator.ts";
+import type { Service } from "../fixtures/service.ts";
 import { signUp } from "../fixtures/user.ts";
 
 const USD = 1_000_000_000n;
 
-let service: RunningService;
+let service: Service;
 let sql: ServiceDatabase;
 
 beforeAll(async () => {
-  service = await sharedService();
+  service = await startOperatedService();
   sql = await openDatabaseOf(service);
 });
 
 afterAll(async () => {
   await sql?.[Symbol.asyncDispose]();
+  await service?.[Symbol.asyncDispose]();
 });
 
 describe("a grant that waits while a node reserves credit of the account", () => {

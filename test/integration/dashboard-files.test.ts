@@ -1,19 +1,22 @@
 import { type IncomingHttpHeaders, request } from "node:http";
 import { brotliDecompressSync, gunzipSync } from "node:zlib";
-import { beforeAll, describe, expect, it } from "vitest";
-import type { RunningService } from "../fixtures/service.ts";
-import { sharedService } from "../fixtures/shared-service.ts";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { type Service, startService } from "../fixtures/service.ts";
 
-let service: RunningService;
+let service: Service;
 /** The largest script of the page, and its style sheet. */
 let script: string;
 let style: string;
 
 beforeAll(async () => {
-  service = await sharedService();
+  service = await startService();
   const page = (await get("/")).body.toString();
   script = /src="(\/assets\/[^"]+\.js)"/.exec(page)?.[1] ?? "";
   style = /href="(\/assets\/[^"]+\.css)"/.exec(page)?.[1] ?? "";
+});
+
+afterAll(async () => {
+  await service?.[Symbol.asyncDispose]();
 });
 
 interface Answer {

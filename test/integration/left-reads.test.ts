@@ -1,8 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { openDatabaseOf, type ServiceDatabase } from "../fixtures/database.ts";
 import { metricOf } from "../fixtures/metrics.ts";
-import type { RunningService } from "../fixtures/service.ts";
-import { sharedService } from "../fixtures/shared-service.ts";
+import { type Service, startService } from "../fixtures/service.ts";
 import { signUp } from "../fixtures/user.ts";
 import { reader } from "./audit-service.ts";
 
@@ -10,16 +9,17 @@ import { reader } from "./audit-service.ts";
 const READS = 2 + 20;
 const WAIT = { timeout: 30_000, interval: 100 };
 
-let service: RunningService;
+let service: Service;
 let sql: ServiceDatabase;
 
 beforeAll(async () => {
-  service = await sharedService();
+  service = await startService();
   sql = await openDatabaseOf(service);
 });
 
 afterAll(async () => {
   await sql?.[Symbol.asyncDispose]();
+  await service?.[Symbol.asyncDispose]();
 });
 
 describe("reads whose clients have gone", () => {

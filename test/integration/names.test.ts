@@ -1,16 +1,19 @@
-import { beforeAll, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { singleLine } from "../../server/src/management/inputs.ts";
 import { refusalOf } from "../fixtures/operator.ts";
-import type { RunningService } from "../fixtures/service.ts";
-import { sharedService } from "../fixtures/shared-service.ts";
+import { type Service, startService } from "../fixtures/service.ts";
 import { type Owner, PASSWORD, signUp, visit } from "../fixtures/user.ts";
 
-let service: RunningService;
+let service: Service;
 let owner: Owner;
 
 beforeAll(async () => {
-  service = await sharedService();
+  service = await startService();
   owner = await signUp(service.baseUrl);
+});
+
+afterAll(async () => {
+  await service?.[Symbol.asyncDispose]();
 });
 
 // The rules for labels of domain names: RFC 5892, appendix A.1 and A.2.

@@ -1,17 +1,20 @@
 import OpenAI, { APIError, AuthenticationError, BadRequestError, NotFoundError } from "openai";
-import { beforeAll, describe, expect, it } from "vitest";
-import type { RunningService } from "../fixtures/service.ts";
-import { sharedService } from "../fixtures/shared-service.ts";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { type Service, startService } from "../fixtures/service.ts";
 import { signUpWithKey } from "../fixtures/user.ts";
 
-let service: RunningService;
+let service: Service;
 let owner: Awaited<ReturnType<typeof signUpWithKey>>;
 let client: OpenAI;
 
 beforeAll(async () => {
-  service = await sharedService();
+  service = await startService();
   owner = await signUpWithKey(service.baseUrl);
   client = new OpenAI({ apiKey: owner.key, baseURL: `${service.baseUrl}/v1`, maxRetries: 0 });
+});
+
+afterAll(async () => {
+  await service?.[Symbol.asyncDispose]();
 });
 
 const ask = (content: string) => [{ role: "user" as const, content }];

@@ -1,13 +1,12 @@
-import { beforeAll, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { openDatabaseOf } from "../fixtures/database.ts";
 import { refusalOf } from "../fixtures/operator.ts";
 import { statusOf } from "../fixtures/request.ts";
 import { sendRest } from "../fixtures/rest.ts";
-import type { RunningService } from "../fixtures/service.ts";
-import { sharedService } from "../fixtures/shared-service.ts";
+import { type Service, startService } from "../fixtures/service.ts";
 import { type Owner, signUp } from "../fixtures/user.ts";
 
-let service: RunningService;
+let service: Service;
 let owner: Owner;
 let headers: Record<string, string>;
 /** The day on which the account's requests were made, in UTC. */
@@ -17,13 +16,17 @@ const DAY_MS = 24 * 60 * 60_000;
 const REQUESTS = 3;
 
 beforeAll(async () => {
-  service = await sharedService();
+  service = await startService();
   owner = await signUp(service.baseUrl);
   const { key } = await owner.trpc.keys.create.mutate({ name: "used" });
   headers = { authorization: `Bearer ${key}` };
   for (let request = 0; request < REQUESTS; request++) await statusOf(service.baseUrl, key);
   const { entries } = await owner.trpc.audit.list.query({ limit: 1 });
   today = dayOf(entries[0]?.timestamp ?? new Date());
+});
+
+afterAll(async () => {
+  await service?.[Symbol.asyncDispose]();
 });
 
 function dayOf(time: Date, days = 0): string {

@@ -1,18 +1,26 @@
-import { beforeAll, describe, expect, it } from "vitest";
-import { type EnterpriseOwner, signInOperator, signUpEnterprise } from "../fixtures/operator.ts";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import {
+  type EnterpriseOwner,
+  signInOperator,
+  signUpEnterprise,
+  startOperatedService,
+} from "../fixtures/operator.ts";
 import { openRaw } from "../fixtures/raw-http.ts";
 import { statusOf } from "../fixtures/request.ts";
 import { type RestReply, type RestRequest, sendRest } from "../fixtures/rest.ts";
-import type { RunningService } from "../fixtures/service.ts";
-import { sharedService } from "../fixtures/shared-service.ts";
+import type { Service } from "../fixtures/service.ts";
 import { signUp, type Visitor } from "../fixtures/user.ts";
 
-let service: RunningService;
+let service: Service;
 let operator: Visitor;
 
 beforeAll(async () => {
-  service = await sharedService();
+  service = await startOperatedService();
   operator = await signInOperator(service.baseUrl);
+});
+
+afterAll(async () => {
+  await service?.[Symbol.asyncDispose]();
 });
 
 function send(method: string, path: string, request?: RestRequest): Promise<RestReply> {

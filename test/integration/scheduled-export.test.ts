@@ -10,11 +10,10 @@ import {
 } from "../../dashboard-ui/src/pages/audit/export/schedule.ts";
 import { insertEntries } from "../fixtures/entries.ts";
 import { runProcess } from "../fixtures/run-process.ts";
-import { ROOT, type RunningService } from "../fixtures/service.ts";
-import { sharedService } from "../fixtures/shared-service.ts";
+import { ROOT, type Service, startService } from "../fixtures/service.ts";
 import { signUpWithKey } from "../fixtures/user.ts";
 
-let service: RunningService;
+let service: Service;
 let folder: string;
 let token: string;
 
@@ -22,13 +21,14 @@ let token: string;
 const ENTRIES = 30_000;
 
 beforeAll(async () => {
-  service = await sharedService();
+  service = await startService();
   folder = await mkdtemp(join(tmpdir(), "ostiary-schedule-"));
   const owner = await signUpWithKey(service.baseUrl);
   await insertEntries(service, owner, ENTRIES);
   token = (await owner.trpc.tokens.create.mutate({ name: "export" })).token;
 }, 60_000);
 afterAll(async () => {
+  await service?.[Symbol.asyncDispose]();
   if (folder !== undefined) await rm(folder, { recursive: true, force: true });
 });
 

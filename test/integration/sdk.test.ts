@@ -1,17 +1,20 @@
 import Ostiary, { AuthenticationError, InternalServerError, NotFoundError } from "ostiary";
-import { beforeAll, describe, expect, it } from "vitest";
-import type { RunningService } from "../fixtures/service.ts";
-import { sharedService } from "../fixtures/shared-service.ts";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { type Service, startService } from "../fixtures/service.ts";
 import { signUpWithKey } from "../fixtures/user.ts";
 
-let service: RunningService;
+let service: Service;
 let owner: Awaited<ReturnType<typeof signUpWithKey>>;
 let client: Ostiary;
 
 beforeAll(async () => {
-  service = await sharedService();
+  service = await startService();
   owner = await signUpWithKey(service.baseUrl);
   client = new Ostiary({ apiKey: owner.key, baseURL: service.baseUrl, maxRetries: 0 });
+});
+
+afterAll(async () => {
+  await service?.[Symbol.asyncDispose]();
 });
 
 const ask = (content: string) => ({ model: "sandbox/echo", messages: [{ role: "user" as const, content }] });

@@ -2,8 +2,7 @@ import { v7 as uuidv7 } from "uuid";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { openDatabaseOf, type ServiceDatabase } from "../fixtures/database.ts";
 import { openFormerDatabase } from "../fixtures/former-database.ts";
-import type { RunningService } from "../fixtures/service.ts";
-import { sharedService } from "../fixtures/shared-service.ts";
+import { type Service, startService } from "../fixtures/service.ts";
 import { type Owner, signUp } from "../fixtures/user.ts";
 
 const DAY_MS = 24 * 60 * 60_000;
@@ -11,16 +10,17 @@ const DAYS = 7;
 /** The last migration before charges were summed by day. */
 const LAST_BEFORE_DAYS = "0016";
 
-let service: RunningService;
+let service: Service;
 let sql: ServiceDatabase;
 
 beforeAll(async () => {
-  service = await sharedService();
+  service = await startService();
   sql = await openDatabaseOf(service);
 });
 
 afterAll(async () => {
   await sql?.[Symbol.asyncDispose]();
+  await service?.[Symbol.asyncDispose]();
 });
 
 type Line = Awaited<ReturnType<Owner["trpc"]["credits"]["statement"]["query"]>>["lines"][number];

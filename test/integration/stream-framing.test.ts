@@ -1,16 +1,19 @@
 import { once } from "node:events";
 import { connect } from "node:net";
-import { beforeAll, describe, expect, it } from "vitest";
-import type { RunningService } from "../fixtures/service.ts";
-import { sharedService } from "../fixtures/shared-service.ts";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { type Service, startService } from "../fixtures/service.ts";
 import { signUpWithKey } from "../fixtures/user.ts";
 
-let service: RunningService;
+let service: Service;
 let key: string;
 
 beforeAll(async () => {
-  service = await sharedService();
+  service = await startService();
   key = (await signUpWithKey(service.baseUrl)).key;
+});
+
+afterAll(async () => {
+  await service?.[Symbol.asyncDispose]();
 });
 
 /** Of one, two, three and four bytes each. */

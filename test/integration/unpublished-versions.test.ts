@@ -3,19 +3,18 @@ import { raiseVersion, unpublishedVersionsIn } from "../../server/src/admission/
 import type { AccountId } from "../../server/src/contract/account.ts";
 import { type Database, inTransaction } from "../../server/src/database/database.ts";
 import { openDatabaseOf, type ServiceDatabase } from "../fixtures/database.ts";
-import { signInOperator, signUpEnterprise } from "../fixtures/operator.ts";
-import type { RunningService } from "../fixtures/service.ts";
-import { sharedService } from "../fixtures/shared-service.ts";
+import { signInOperator, signUpEnterprise, startOperatedService } from "../fixtures/operator.ts";
+import type { Service } from "../fixtures/service.ts";
 import { signUp, type Visitor } from "../fixtures/user.ts";
 
-let service: RunningService;
+let service: Service;
 let operator: Visitor;
 let database: ServiceDatabase;
 let accountId: AccountId;
 let owner: Visitor;
 
 beforeAll(async () => {
-  service = await sharedService();
+  service = await startOperatedService();
   operator = await signInOperator(service.baseUrl);
   const enterprise = await signUpEnterprise(service.baseUrl, operator);
   owner = enterprise;
@@ -25,6 +24,7 @@ beforeAll(async () => {
 
 afterAll(async () => {
   await database?.[Symbol.asyncDispose]();
+  await service?.[Symbol.asyncDispose]();
 });
 
 async function versionOf(): Promise<bigint> {

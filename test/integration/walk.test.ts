@@ -1,13 +1,16 @@
-import { beforeAll, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { sendChat } from "../fixtures/request.ts";
-import type { RunningService } from "../fixtures/service.ts";
-import { sharedService } from "../fixtures/shared-service.ts";
+import { type Service, startService } from "../fixtures/service.ts";
 import { type Owner, PASSWORD, signUp, visit } from "../fixtures/user.ts";
 
-let service: RunningService;
+let service: Service;
 
 beforeAll(async () => {
-  service = await sharedService();
+  service = await startService();
+});
+
+afterAll(async () => {
+  await service?.[Symbol.asyncDispose]();
 });
 
 function chat(key: string, content: string): Promise<Response> {

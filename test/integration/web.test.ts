@@ -1,16 +1,19 @@
 import { connect } from "node:net";
 import { text } from "node:stream/consumers";
 import { createServer } from "vite";
-import { beforeAll, describe, expect, it, vi } from "vitest";
+import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { openRaw } from "../fixtures/raw-http.ts";
-import { ROOT, type RunningService, startService } from "../fixtures/service.ts";
-import { sharedService } from "../fixtures/shared-service.ts";
+import { ROOT, type Service, startService } from "../fixtures/service.ts";
 import { PASSWORD, signUp, visit } from "../fixtures/user.ts";
 
-let service: RunningService;
+let service: Service;
 
 beforeAll(async () => {
-  service = await sharedService();
+  service = await startService();
+});
+
+afterAll(async () => {
+  await service?.[Symbol.asyncDispose]();
 });
 
 describe("the dashboard", () => {

@@ -5,27 +5,30 @@ import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { ROOT, type RunningService } from "../fixtures/service.ts";
+import { ROOT, type Service } from "../fixtures/service.ts";
 import { signUpWithKey } from "../fixtures/user.ts";
 import { loopback } from "./loopback.ts";
-import { type ManagedAccount, openManagedAccount } from "./managed-account.ts";
+import { type ManagedService, startManagedService } from "./managed-service.ts";
 
 const CLI = join(ROOT, "sdk/dist/cli.js");
 /** Writing to it fails as on a full disk. */
 const FULL_DEVICE = "/dev/full";
 
-let service: RunningService;
+let managed: ManagedService;
+let service: Service;
 let key: string;
 let token: string;
-let client: ManagedAccount["client"];
+let client: ManagedService["client"];
 let folder: string;
 
 beforeAll(async () => {
-  ({ service, key, token, client } = await openManagedAccount());
+  managed = await startManagedService();
+  ({ service, key, token, client } = managed);
   folder = await mkdtemp(join(tmpdir(), "ostiary-sdk-"));
 });
 
 afterAll(async () => {
+  await managed?.[Symbol.asyncDispose]();
   await rm(folder, { recursive: true, force: true });
 });
 

@@ -7,10 +7,9 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type Project, projectWithPackage } from "../fixtures/package.ts";
 import { type Ran, runProcess } from "../fixtures/run-process.ts";
 import * as runtimes from "../fixtures/runtimes.ts";
-import { ROOT, type RunningService, type Service, startService } from "../fixtures/service.ts";
-import { sharedService } from "../fixtures/shared-service.ts";
+import { ROOT, type Service, startService } from "../fixtures/service.ts";
 import { signUpWithKey } from "../fixtures/user.ts";
-import { environmentOfOwner } from "./managed-account.ts";
+import { environmentOfOwner } from "./managed-service.ts";
 
 const CLOCK = new URL("../fixtures/shifted-clock.mjs", import.meta.url).href;
 const FOLDER = join(ROOT, "sdk/examples");
@@ -49,7 +48,7 @@ const BUN: Runtime = {
 };
 
 let project: Project;
-let service: RunningService;
+let service: Service;
 let env: Record<string, string>;
 
 beforeAll(async () => {
@@ -67,11 +66,12 @@ beforeAll(async () => {
     const built = transformSync(code, { loader: "ts", target: "node20" }).code;
     writeFileSync(join(project.folder, name.replace(/ts$/, "mjs")), built);
   }
-  service = await sharedService();
+  service = await startService();
   env = await environmentOfOwner(service, project.folder);
 });
 
 afterAll(async () => {
+  await service?.[Symbol.asyncDispose]();
   project?.[Symbol.dispose]();
 });
 

@@ -1,21 +1,27 @@
-import { beforeAll, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { Ostiary } from "../../sdk/src/client.ts";
 import { AuthenticationError, ConflictError, PermissionDeniedError } from "../../sdk/src/core/errors.ts";
 import { OstiaryOperator } from "../../sdk/src/operator.ts";
 import { signInOperator } from "../fixtures/operator.ts";
-import { type RunningService, startService } from "../fixtures/service.ts";
+import { type Service, startService } from "../fixtures/service.ts";
 import { openTcpProxy } from "../fixtures/tcp-proxy.ts";
 import { type Owner, signUp } from "../fixtures/user.ts";
-import { type ManagedAccount, openManagedAccount } from "./managed-account.ts";
+import { type ManagedService, startManagedService } from "./managed-service.ts";
 
-let service: RunningService;
+let managed: ManagedService;
+let service: Service;
 let owner: Owner;
 let key: string;
 let token: string;
-let client: ManagedAccount["client"];
+let client: ManagedService["client"];
 
 beforeAll(async () => {
-  ({ service, owner, key, token, client } = await openManagedAccount());
+  managed = await startManagedService();
+  ({ service, owner, key, token, client } = managed);
+});
+
+afterAll(async () => {
+  await managed?.[Symbol.asyncDispose]();
 });
 
 describe("periods", () => {

@@ -7,22 +7,22 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type Project, projectWithPackage } from "../fixtures/package.ts";
 import { runProcess } from "../fixtures/run-process.ts";
 import { BUN, DENO } from "../fixtures/runtimes.ts";
-import { ROOT, type RunningService } from "../fixtures/service.ts";
-import { sharedService } from "../fixtures/shared-service.ts";
-import { environmentOfOwner } from "./managed-account.ts";
+import { ROOT, type Service, startService } from "../fixtures/service.ts";
+import { environmentOfOwner } from "./managed-service.ts";
 
 let project: Project;
-let service: RunningService;
+let service: Service;
 let env: Record<string, string>;
 
 beforeAll(async () => {
   project = projectWithPackage();
   copyFileSync(join(ROOT, "test/sdk/scenario.mjs"), join(project.folder, "scenario.mjs"));
-  service = await sharedService();
+  service = await startService();
   env = await environmentOfOwner(service, project.folder);
 });
 
 afterAll(async () => {
+  await service?.[Symbol.asyncDispose]();
   project?.[Symbol.dispose]();
 });
 

@@ -1,8 +1,7 @@
 import { afterAll, beforeAll, describe, expect, expectTypeOf, it } from "vitest";
 import { z } from "zod";
 import { Ostiary, OstiaryError, OutputValidationError, type StandardSchema } from "../../sdk/src/index.ts";
-import type { RunningService } from "../fixtures/service.ts";
-import { sharedService } from "../fixtures/shared-service.ts";
+import { type Service, startService } from "../fixtures/service.ts";
 import { signUpWithKey } from "../fixtures/user.ts";
 import { answersInTurn, caught, newClient } from "./fake-service.ts";
 
@@ -89,11 +88,13 @@ describe("an answer that is parsed", () => {
 });
 
 describe("parsing with a running service", () => {
-  let service: RunningService;
+  let service: Service;
   beforeAll(async () => {
-    service = await sharedService();
+    service = await startService();
   });
-  afterAll(async () => {});
+  afterAll(async () => {
+    await service?.[Symbol.asyncDispose]();
+  });
 
   it("has an answer that follows the schema", async () => {
     const { key } = await signUpWithKey(service.baseUrl);

@@ -8,8 +8,7 @@ import {
   type ToolContext,
   tool,
 } from "../../sdk/src/index.ts";
-import type { RunningService } from "../fixtures/service.ts";
-import { sharedService } from "../fixtures/shared-service.ts";
+import { type Service, startService } from "../fixtures/service.ts";
 import { signUpWithKey } from "../fixtures/user.ts";
 import { answersInTurn, caught, deferred, newClient } from "./fake-service.ts";
 
@@ -247,14 +246,16 @@ describe("a run with tools", () => {
 });
 
 describe("a run with tools and a running service", () => {
-  let service: RunningService;
+  let service: Service;
   let client: Ostiary;
   beforeAll(async () => {
-    service = await sharedService();
+    service = await startService();
     const { key } = await signUpWithKey(service.baseUrl);
     client = new Ostiary({ apiKey: key, baseURL: service.baseUrl });
   });
-  afterAll(async () => {});
+  afterAll(async () => {
+    await service?.[Symbol.asyncDispose]();
+  });
 
   it.each([false, true])("has the same answer whole and streamed: stream %s", async (stream) => {
     const weather = tool({

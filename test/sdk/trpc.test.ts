@@ -2,27 +2,28 @@ import { inspect } from "node:util";
 import { QueryClient } from "@tanstack/react-query";
 import { createTRPCClient, type TRPCClient, TRPCClientError } from "@trpc/client";
 import { createTRPCOptionsProxy } from "@trpc/tanstack-react-query";
-import { beforeAll, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { Ostiary } from "../../sdk/src/client.ts";
 import type { LiveAuditEntries } from "../../sdk/src/contract/management.ts";
 import { OstiaryError, PermissionDeniedError } from "../../sdk/src/core/errors.ts";
 import { type AppRouter, type OstiaryLinkOptions, ostiaryLink } from "../../sdk/src/trpc.ts";
-import type { RunningService } from "../fixtures/service.ts";
-import { sharedService } from "../fixtures/shared-service.ts";
+import { type Service, startService } from "../fixtures/service.ts";
 import { openTcpProxy } from "../fixtures/tcp-proxy.ts";
 import { type Owner, signUp } from "../fixtures/user.ts";
 
-let service: RunningService;
+let service: Service;
 let owner: Owner;
 let key: string;
 let token: string;
 
 beforeAll(async () => {
-  service = await sharedService();
+  service = await startService();
   owner = await signUp(service.baseUrl);
   key = (await owner.trpc.keys.create.mutate({ name: "first" })).key;
   token = (await owner.trpc.tokens.create.mutate({ name: "scripts" })).token;
 });
+
+afterAll(() => service?.[Symbol.asyncDispose]());
 
 /** tRPC's own client with the link, and the requests that it has sent. */
 function connect(options: OstiaryLinkOptions = {}): {

@@ -1,13 +1,13 @@
 import { Ostiary } from "../../sdk/src/client.ts";
-import type { RunningService } from "../fixtures/service.ts";
-import { sharedService } from "../fixtures/shared-service.ts";
+import { startOperatedService } from "../fixtures/operator.ts";
+import type { Service } from "../fixtures/service.ts";
 import { signUp } from "../fixtures/user.ts";
 
-export type ManagedAccount = Awaited<ReturnType<typeof openManagedAccount>>;
+export type ManagedService = Awaited<ReturnType<typeof startManagedService>>;
 
-/** An account of the shared service that has a key and a management token. */
-export async function openManagedAccount() {
-  const service = await sharedService();
+/** A service with an operator, and with an account that has a key and a management token. */
+export async function startManagedService() {
+  const service = await startOperatedService();
   const owner = await signUp(service.baseUrl);
   const { key } = await owner.trpc.keys.create.mutate({ name: "first" });
   const { token } = await owner.trpc.tokens.create.mutate({ name: "scripts" });
@@ -25,12 +25,13 @@ export async function openManagedAccount() {
         maxRetries: 0,
         ...options,
       }),
+    [Symbol.asyncDispose]: () => service[Symbol.asyncDispose](),
   };
 }
 
 /** The environment of a program that uses the key and the management token of a new account. */
 export async function environmentOfOwner(
-  { baseUrl }: RunningService,
+  { baseUrl }: Service,
   home: string,
 ): Promise<Record<string, string>> {
   const owner = await signUp(baseUrl);
