@@ -26,7 +26,9 @@ describe.skipIf(!hasBrowser)("the credit", () => {
     const { page } = await overview.pageOf(owner, "/", {}, (page) =>
       page.clock.setFixedTime(Date.now() + DAY_MS),
     );
-    const outlook = page.getByText("Lasts about 2 days at the average spend of the last 7 days.");
+    const outlook = page.getByText("Lasts about 2 days at the average spend of the last 7 days.", {
+      exact: true,
+    });
     await outlook.waitFor();
     const toneOf = (text: Locator) =>
       text.evaluate((element) => getComputedStyle(element.closest("section") ?? element).backgroundColor);
