@@ -57,7 +57,7 @@ export class PostgresAudit implements EntrySink {
   async #recordUnlocked(entries: readonly AuditEntry[]): Promise<readonly AuditEntry[]> {
     const { uncollected, left } = await inTransaction(this.#database, async (sql) => {
       await sql.unsafe(`set local lock_timeout = ${LOCK_TIMEOUT_MS}`);
-      const locked = await lockUnlocked(sql, accountsOf(entries));
+      const locked = await lockWithoutWaiting(sql, accountsOf(entries));
       const [free, left] = [
         entries.filter((entry) => !locked.has(entry.accountId)),
         entries.filter((entry) => locked.has(entry.accountId)),
@@ -81,16 +81,16 @@ export class PostgresAudit implements EntrySink {
     // The accounts' chains are locked first, in order, and until the end: batches of an account are committed in the order
     // of their numbers, and the next statement sees what another attempt at this batch may have committed just now.
     const chains = await sql<Chain[]>`
-        insert into audit_chains as chain (account_id)
-        select value::uuid from jsonb_array_elements_text(${sql.json(accountsOf(entries))}) order by value::uuid
-        on conflict (account_id) do update set batches = chain.batches
-        returning account_id as "accountId", batches, removed_up_to as "removedUpTo"`;
+      insert into audit_chains as chain (account_id)
+      select value::uuid from jsonb_array_elements_text(${sql.json(accountsOf(entries))}) order by value::uuid
+      on conflict (account_id) do update set batches = chain.batches
+      returning account_id as "accountId", batches, removed_up_to as "removedUpTo"`;
     const charged = accountsOf(entries.filter(isCharged));
     if (charged.length > 0) {
       // Credit is moved under the accounts' locks, by a later statement: see PostgresCredit.
       await sql`
-          select from accounts where id in (select value::uuid from jsonb_array_elements_text(${sql.json(charged)}))
-          order by id for no key update`;
+        select from accounts where id in (select value::uuid from jsonb_array_elements_text(${sql.json(charged)}))
+        order by id for no key update`;
     }
     const added = await insert(sql, entries, chains);
     // A batch that is inserted again has no new entries, so that each entry is counted once.
@@ -99,11 +99,11 @@ export class PostgresAudit implements EntrySink {
 }
 
 /**
- * Locks what {@link PostgresAudit} locks of accounts, without waiting for it.
+ * Locks what {@link PostgresAudit} locks of accounts, as far as nothing else has locked it.
  *
- * @returns the accounts of which something is locked already.
+ * @returns the accounts of which another transaction has locked something.
  */
-async function lockUnlocked(sql: Transaction, accounts: readonly string[]): Promise<ReadonlySet<string>> {
+async function lockWithoutWaiting(sql: Transaction, accounts: readonly string[]): Promise<ReadonlySet<string>> {
   const rows = await sql<{ accountId: string }[]>`
     with given as (
       select value as "accountId", value::uuid as id from jsonb_array_elements_text(${sql.json(accounts)})
