@@ -103,7 +103,10 @@ export class PostgresAudit implements EntrySink {
  *
  * @returns the accounts of which another transaction has locked something.
  */
-async function lockWithoutWaiting(sql: Transaction, accounts: readonly string[]): Promise<ReadonlySet<string>> {
+async function lockWithoutWaiting(
+  sql: Transaction,
+  accounts: readonly string[],
+): Promise<ReadonlySet<string>> {
   const rows = await sql<{ accountId: string }[]>`
     with given as (
       select value as "accountId", value::uuid as id from jsonb_array_elements_text(${sql.json(accounts)})
