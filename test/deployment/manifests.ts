@@ -5,8 +5,8 @@ import { join } from "node:path";
 import process from "node:process";
 import { ROOT } from "../fixtures/service.ts";
 
-const FOLDER = join(ROOT, "test/deployment/manifests");
-/** Where Go is unpacked to without being on the path. */
+const BUILD = join(ROOT, "test/deployment/manifests/build.sh");
+/** With the folder into which Go is unpacked where it is not on the path. */
 const PATH = `${process.env.PATH ?? ""}:/usr/local/go/bin`;
 
 /** What is missing to build the checks of manifests; `null`: nothing. */
@@ -31,11 +31,7 @@ export interface Manifests extends Disposable {
 export function buildManifests(): Manifests {
   const folder = mkdtempSync(join(tmpdir(), "ostiary-manifests-"));
   const program = join(folder, "manifests");
-  execFileSync("go", ["build", "-o", program, "."], {
-    cwd: FOLDER,
-    env: { ...process.env, PATH, GOTOOLCHAIN: "local", GOFLAGS: "-mod=readonly" },
-    stdio: ["ignore", "ignore", "inherit"],
-  });
+  execFileSync(BUILD, [program], { stdio: ["ignore", "ignore", "inherit"] });
   return {
     run: (args, { input = "", env = process.env } = {}) =>
       spawnSync(program, args, { encoding: "utf8", input, env, cwd: ROOT }),

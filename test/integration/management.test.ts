@@ -290,31 +290,27 @@ describe("a request for procedures that is refused as a whole", () => {
 });
 
 describe("bad input", () => {
-  const post = (
-    path: string,
-    body: BodyInit,
-    headers: Record<string, string> = {},
-    signal: AbortSignal | null = null,
-  ) =>
-    fetch(`${service.baseUrl}/trpc/${path}`, {
-      method: "POST",
-      headers: { "content-type": "application/json", ...headers },
-      body,
-      signal,
-      ...(body instanceof ReadableStream ? { duplex: "half" as const } : {}),
-    } as RequestInit);
-
-  it("of unlimited length is refused before its end, whatever its headers say", async () => {
+  it("of unlimited length is refused before its end", async () => {
+    let isAnswered = false;
     const endless = new ReadableStream({
-      pull: (controller) => setImmediate().then(() => controller.enqueue(new Uint8Array(65_536).fill(0x20))),
+      pull: async (controller) => {
+        await setImmediate();
+        // `fetch` would read on for as long as the process runs.
+        if (isAnswered) controller.close();
+        else controller.enqueue(new Uint8Array(65_536).fill(0x20));
+      },
     });
-    const answered = new AbortController();
-    const outcome = await post("auth.signIn", endless, {}, answered.signal).then(
+    const outcome = await fetch(`${service.baseUrl}/trpc/auth.signIn`, {
+      method: "POST",
+      headers: { "content-type": "application/json" },
+      body: endless,
+      duplex: "half",
+    } as RequestInit).then(
       (response) => response.status,
       // The service need not wait for more of it to say no.
       () => "cut",
     );
-    answered.abort();
+    isAnswered = true;
     expect([413, "cut"]).toContain(outcome);
   });
 
