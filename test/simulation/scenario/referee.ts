@@ -113,7 +113,9 @@ export class Referee {
 
   started(attempt: Attempt): void {
     const { accountId } = attempt.wish;
-    this.#attempts.set(accountId, [...(this.#attempts.get(accountId) ?? []), attempt]);
+    const attempts = this.#attempts.get(accountId) ?? [];
+    this.#attempts.set(accountId, attempts);
+    attempts.push(attempt);
     this.#spendable.started(attempt);
   }
 
@@ -343,10 +345,14 @@ export class Referee {
 
   /** For how long before a request its node may remember what the database has answered. */
   #rememberedMs({ accountId }: Wish, startedMs: number): number {
-    const recent = (this.#attempts.get(accountId) ?? []).filter(
-      ({ endedMs }) => endedMs === null || endedMs >= startedMs - MANY.withinMs,
-    );
-    return recent.length > MANY.requests ? MANY.rememberedMs : 0;
+    const attempts = this.#attempts.get(accountId) ?? [];
+    let recent = 0;
+    // Most of the recent ones are the last.
+    for (let index = attempts.length - 1; index >= 0 && recent <= MANY.requests; index--) {
+      const endedMs = attempts[index]?.endedMs ?? Number.POSITIVE_INFINITY;
+      if (endedMs >= startedMs - MANY.withinMs) recent++;
+    }
+    return recent > MANY.requests ? MANY.rememberedMs : 0;
   }
 
   #report(invariant: Invariant, what: string): void {

@@ -14,13 +14,17 @@ export class RedisMinute {
   }
 
   used(nowMs: number): number {
-    return this.#present(nowMs).reduce((sum, [, amount]) => sum + amount, 0);
+    this.#forget(nowMs);
+    let sum = 0;
+    for (const amount of this.#seconds.values()) sum += amount;
+    return sum;
   }
 
   waitMs(amount: number, limit: number, nowMs: number): number {
     let excess = this.used(nowMs) + amount - limit;
     if (excess <= 0) return 0;
-    for (const [second, used] of this.#present(nowMs)) {
+    const inOrder = [...this.#seconds].sort(([one], [other]) => one - other);
+    for (const [second, used] of inOrder) {
       excess -= used;
       if (excess <= 0) return leavesAtMs(second) - nowMs;
     }
@@ -28,17 +32,16 @@ export class RedisMinute {
   }
 
   rate(limit: number, nowMs: number): Rate {
-    const [last] = this.#present(nowMs).at(-1) ?? [];
-    const resetMs = last === undefined ? 0 : leavesAtMs(last) - nowMs;
-    return { limit, remaining: Math.max(0, limit - this.used(nowMs)), resetMs };
+    const remaining = Math.max(0, limit - this.used(nowMs));
+    const last = Math.max(...this.#seconds.keys());
+    return { limit, remaining, resetMs: this.#seconds.size === 0 ? 0 : leavesAtMs(last) - nowMs };
   }
 
-  /** In their order, without those that have expired or are far ahead. */
-  #present(nowMs: number): readonly (readonly [second: number, amount: number])[] {
+  /** Removes seconds that have expired or are far ahead. */
+  #forget(nowMs: number): void {
     for (const second of this.#seconds.keys()) {
       if (!counts(second, nowMs)) this.#seconds.delete(second);
     }
-    return [...this.#seconds].sort(([one], [other]) => one - other);
   }
 }
 
