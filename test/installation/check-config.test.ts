@@ -196,6 +196,8 @@ describe("ostiary-server check-config", () => {
     ["sslrootcert=/ca.crt", "must not have the parameter sslrootcert: of libpq's"],
     ["sslmode=require&channel_binding=require", "must not have the parameter channel_binding: of libpq's"],
     ["schema=public", "must not have the parameter schema: of libpq's"],
+    ["prepare=false", "must not have the parameter prepare: the service decides how it connects"],
+    ["max=5", "must not have the parameter max: the service decides how it connects"],
     ["statement_timeout=abc", "must have a time as statement_timeout"],
     ["Statement_Timeout=99999999999", "must have a time as statement_timeout"],
     ["lock_timeout=-1", "must have a time as lock_timeout"],
@@ -209,6 +211,7 @@ describe("ostiary-server check-config", () => {
     "sslmode=verify-full&statement_timeout=1.5s",
     "lock_timeout=100",
     "search_path=a",
+    "connect_timeout=10",
     "sslrootcert=",
     "client_encoding=UTF8",
   ])("accepts %s in DATABASE_URL", (parameters) => {

@@ -15,6 +15,15 @@ const OF_OTHER_CLIENTS: ReadonlySet<string> = new Set([
   ...["sslaccept", "sslidentity"],
 ]);
 
+/**
+ * Options of the driver, which it would take from the URL, as text, or which the service sets itself, so that they had no effect. `connect_timeout`
+ * is not one of them: other programs' URLs often have it.
+ */
+const OF_THE_DRIVER: ReadonlySet<string> = new Set([
+  ...["max", "idle_timeout", "max_lifetime", "keep_alive", "fetch_types"],
+  ...["prepare", "max_pipeline", "backoff", "debug", "publications"],
+]);
+
 /** What the driver and the statements rely on: a URL may only say the same. */
 const RELIED_ON: ReadonlyMap<string, RegExp> = new Map([
   ["datestyle", /^iso\b/i],
@@ -43,6 +52,9 @@ export function databaseParameterProblem(parameters: URLSearchParams): string | 
     if (OF_OTHER_CLIENTS.has(name)) {
       const instead = name === "sslrootcert" ? ", and set DATABASE_CA_FILE instead" : "";
       return `must not have the parameter ${name}: of libpq's parameters the service knows sslmode only. Remove it${instead}`;
+    }
+    if (OF_THE_DRIVER.has(name)) {
+      return `must not have the parameter ${name}: the service decides how it connects. Remove it`;
     }
     if (RELIED_ON.get(name)?.test(value) === false) {
       return `must not have this value of ${name}: the service relies on another one. Remove the parameter`;
