@@ -220,6 +220,11 @@ describe("a database statement", () => {
     };
     expect(await complaint({ user: name })).toBe("refuses the sign-in");
     expect(await complaint({ database: name })).toBe("does not have the database of DATABASE_URL");
+    await using sql = open();
+    const raised = async (state: string) =>
+      complaintAbout(await outcome(sql.unsafe(`do $$ begin raise using errcode = '${state}'; end $$`)));
+    expect(await raised("53100")).toBe("has no disk space left");
+    expect(await raised("53200")).toBe("has no memory left");
   });
 
   it("uses a new connection after the server has closed the old one", async () => {

@@ -10,6 +10,8 @@ const REFUSALS: ReadonlyMap<string, string> = new Map([
   ["42501", "refuses the sign-in"],
   [CLOSED_TABLES, "does not let the service read its tables"],
   ["3D000", "does not have the database of DATABASE_URL"],
+  ["53100", "has no disk space left"],
+  ["53200", "has no memory left"],
   ["53300", "has no connection left"],
   ["55000", "accepts no connections"],
   ["57P03", "accepts no connections"],
