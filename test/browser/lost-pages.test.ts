@@ -1,4 +1,6 @@
+import type { Page } from "playwright-core";
 import { describe, expect, it } from "vitest";
+import { violationsOf } from "../fixtures/axe.ts";
 import { hasBrowser } from "../fixtures/browser.ts";
 import { goToKeys, openKeys, openSite } from "../fixtures/site.ts";
 import { signUpWithKey } from "../fixtures/user.ts";
@@ -106,5 +108,43 @@ describe.skipIf(!hasBrowser)("a page whose code can't be loaded", () => {
     await dialog.getByRole("alert").getByText("can't be reached").waitFor();
     await page.context().setOffline(false);
     await dialog.getByRole("heading", { name: "Export request log" }).waitFor();
+  });
+});
+
+/** Answers as the service of a later version does, which has none of the files of this one that the page has not loaded yet. */
+async function upgrade(page: Page): Promise<void> {
+  const upgraded = '<!doctype html><script type="module" src="/assets/index-upgraded.js"></script>';
+  await page.route("**/assets/**", (route) => route.fulfill({ status: 404, body: "Not found" }));
+  await page.route(
+    (url) => url.pathname === "/",
+    (route) => route.fulfill({ contentType: "text/html", body: upgraded }),
+  );
+}
+
+describe.skipIf(!hasBrowser)("a menu, a choice or a message whose code is gone after an upgrade", () => {
+  it("says that the dashboard is to be loaded again, which heals it", async () => {
+    const page = await openKeys(site, await signUpWithKey(site.service.baseUrl));
+    await upgrade(page);
+    const line = page.getByRole("status").filter({ hasText: "A new version of the dashboard is available" });
+    expect(await line.count()).toBe(0);
+    await page.getByRole("button", { name: "Actions for test" }).click();
+    await line.waitFor();
+    expect(await violationsOf(page)).toEqual([]);
+    await page.unrouteAll();
+    await line.getByRole("button", { name: "Reload" }).click();
+    await page.getByRole("button", { name: "Actions for test" }).click();
+    await page.getByRole("menuitem", { name: "Revoke" }).waitFor();
+    expect(await line.count()).toBe(0);
+  });
+
+  it("says so in a narrow window, where the menu of pages is what is gone", async () => {
+    const owner = await signUpWithKey(site.service.baseUrl);
+    const { page } = await site.open(owner, "/settings/keys", { viewport: { width: 375, height: 700 } });
+    await page.getByRole("heading", { name: "API keys" }).waitFor();
+    await upgrade(page);
+    await page.getByRole("button", { name: "Menu", exact: true }).click();
+    await page.getByRole("status").getByText("A new version of the dashboard is available").waitFor();
+    const { width } = (await page.getByRole("button", { name: "Reload" }).boundingBox()) ?? { width: 0 };
+    expect(width).toBeGreaterThan(40);
   });
 });

@@ -1,6 +1,7 @@
 import { type ComponentType, type ReactNode, useEffect, useState } from "react";
 import { connection } from "../api/connection.ts";
-import { loadCode } from "../code-loading.ts";
+import { CodeError, loadCode } from "../code-loading.ts";
+import { missingCode } from "./missing-code.ts";
 
 /** How long after the page was opened code is loaded that may be needed next. */
 const IDLE_MS = 10_000;
@@ -54,7 +55,7 @@ interface DeferredProps<Props> {
 
 /**
  * A part that the page works without. While its code is missing, the fallback is shown; the code is asked for again when the service
- * can be reached again, and the next time that the part is shown.
+ * can be reached again, and the next time that the part is shown. The page says that a reload is needed where only that can help.
  */
 export function Deferred<Props extends object>({ code, props, fallback = null }: DeferredProps<Props>) {
   const [Loaded, setLoaded] = useState(() => code.current());
@@ -63,7 +64,10 @@ export function Deferred<Props extends object>({ code, props, fallback = null }:
     let isShown = true;
     const load = () => {
       code.restart();
-      code.load().then((component) => (isShown ? setLoaded(() => component) : undefined), ignore);
+      code.load().then((component) => {
+        missingCode.notice(null);
+        if (isShown) setLoaded(() => component);
+      }, notice);
     };
     load();
     const unsubscribe = connection.subscribe(() => (connection.isLost() ? undefined : load()));
@@ -85,5 +89,9 @@ export function usePreload(preloads: readonly (() => void)[]): void {
   }, [preloads]);
 }
 
-/** The page says by itself that the service can't be reached. */
+/** What is missing for good is said on the page, as is that the service can't be reached: nothing would happen at the press of a button. */
+function notice(error: unknown): void {
+  if (error instanceof CodeError && error.reason !== "unreachable") missingCode.notice(error);
+}
+
 function ignore(): void {}

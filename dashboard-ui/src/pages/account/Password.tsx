@@ -18,16 +18,14 @@ export function Password() {
   const me = useQuery(api.auth.me.queryOptions());
   const change = useMutation({
     mutationFn: () => client.auth.changePassword.mutate({ current, next, revokeTokens }),
-    onSuccess: async () => {
+    onSuccess: () => {
       toast("Password changed", "All other sessions were signed out.");
       setCurrent("");
       setNext("");
       setRevokeTokens(false);
-      await Promise.all([
-        queryClient.invalidateQueries({ queryKey: api.auth.sessions.queryKey() }),
-        queryClient.invalidateQueries(api.account.actions.pathFilter()),
-        queryClient.invalidateQueries(api.tokens.list.pathFilter()),
-      ]);
+      void queryClient.invalidateQueries({ queryKey: api.auth.sessions.queryKey() });
+      void queryClient.invalidateQueries(api.account.actions.pathFilter());
+      void queryClient.invalidateQueries(api.tokens.list.pathFilter());
     },
   });
   const submit = (event: SubmitEvent) => {

@@ -28,14 +28,19 @@ export function Sessions() {
   const list = useQuery(api.auth.sessions.queryOptions());
   const end = useMutation(
     api.auth.endSession.mutationOptions({
-      onSuccess: async () => {
-        await askAgain();
+      onSuccess: (_, { id }) => {
+        // To load the list again may take long on a slow network, or fail.
+        queryClient.setQueryData(api.auth.sessions.queryKey(), (known) =>
+          known === undefined
+            ? known
+            : { ...known, sessions: known.sessions.filter((session) => session.id !== id) },
+        );
         toast("Session signed out");
         // The pressed button is gone with its row, so the focus moves to the title.
         title.current?.focus();
       },
-      // The session may have ended although the answer was lost. The error does not wait for the list.
-      onError: () => void askAgain(),
+      // The session may have ended although the answer was lost.
+      onSettled: () => void askAgain(),
     }),
   );
   const [isEndingAll, setEndingAll] = useState(false);

@@ -22,11 +22,13 @@ export function RevokeKey({ apiKey, onRevoked, onClose }: RevokeKeyProps) {
   const [typed, setTyped] = useState("");
   const revoke = useMutation(
     api.keys.revoke.mutationOptions({
-      onSuccess: async () => {
-        await queryClient.invalidateQueries({ queryKey: api.keys.pathKey() });
+      onSuccess: (revoked) => {
+        showRevoked(revoked);
         onRevoked?.();
         onClose();
       },
+      // The key may be revoked although the answer was lost.
+      onSettled: () => void queryClient.invalidateQueries({ queryKey: api.keys.pathKey() }),
     }),
   );
   return (
@@ -58,6 +60,24 @@ export function RevokeKey({ apiKey, onRevoked, onClose }: RevokeKeyProps) {
         onChange={(event) => setTyped(event.target.value)}
       />
     </FormDialog>
+  );
+}
+
+interface KnownKeys {
+  readonly keys: readonly ListedKey[];
+}
+
+/** Shows the key as revoked at once: to load it again may take long on a slow network, or fail. */
+function showRevoked({ id, state, revokedAt }: Pick<ListedKey, "id" | "state" | "revokedAt">): void {
+  for (const { queryKey } of [api.keys.list.pathFilter(), api.keys.get.pathFilter()]) {
+    queryClient.setQueriesData<KnownKeys>({ queryKey }, (known) =>
+      known === undefined
+        ? known
+        : { ...known, keys: known.keys.map((key) => (key.id === id ? { ...key, state, revokedAt } : key)) },
+    );
+  }
+  queryClient.setQueryData(api.keys.usage.queryKey({ id }), (known) =>
+    known === undefined ? known : { ...known, state, revokedAt },
   );
 }
 

@@ -15,11 +15,18 @@ interface RevokeTokenProps {
 export function RevokeToken({ token, onRevoked, onClose }: RevokeTokenProps) {
   const revoke = useMutation(
     api.tokens.revoke.mutationOptions({
-      onSuccess: async () => {
-        await queryClient.invalidateQueries({ queryKey: api.tokens.list.queryKey() });
+      onSuccess: (revoked) => {
+        // To load the list again may take long on a slow network, or fail.
+        queryClient.setQueryData(api.tokens.list.queryKey(), (known) =>
+          known === undefined
+            ? known
+            : { ...known, tokens: known.tokens.map((each) => (each.id === revoked.id ? revoked : each)) },
+        );
         onRevoked();
         onClose();
       },
+      // The token may be revoked although the answer was lost.
+      onSettled: () => void queryClient.invalidateQueries({ queryKey: api.tokens.list.queryKey() }),
     }),
   );
   return (
@@ -32,7 +39,6 @@ export function RevokeToken({ token, onRevoked, onClose }: RevokeTokenProps) {
       onClose={onClose}
       look="danger"
     >
-      {" "}
       <p>
         Requests with the token <code>…{token.tokenId}</code> will be refused immediately. This can't be
         undone.{" "}
