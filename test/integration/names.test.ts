@@ -42,7 +42,9 @@ describe("a name with zero-width joiners or non-joiners", () => {
     ["between Devanagari letters without a virama", "\u0915\u200d\u0937"],
     ["after a virama at the end of a word", "\u0915\u094d\u200d"],
     ["after a virama of another script", "a\u094d\u200db"],
-    ["in an emoji", "\u{1f468}\u200d\u{1f469}"],
+    ["between emoji that make no emoji together", "\u{1f468}\u200d\u{1f469}"],
+    ["after an emoji of several", "\u{1f469}\u200d\u{1f4bb}\u200d"],
+    ["before an emoji of several", "a\u200d\u{1f469}\u200d\u{1f4bb}"],
   ])("is refused where no script needs them: %s", async (_, name) => {
     expect((await refusalOf(owner.trpc.keys.create.mutate({ name }))).code).toBe("invalid_request");
   });
@@ -57,6 +59,9 @@ describe("a name with characters that fonts do not show", () => {
     ["a selector of a variant that the letter does not have", "prod\ufe0f"],
     ["a selector of a variant that the digit does not have", "prod 2\ufe0f"],
     ["a selector alone", "\u{e0100}"],
+    ["a selector behind an emoji of several", "\u{1f469}\u200d\u{1f4bb}\ufe0f"],
+    ["a tag", "prod\u{e0061}"],
+    ["tags that no flag has", "\u{1f3f4}\u{e0061}\u{e0062}\u{e007f}"],
   ])("is refused: %s", async (_, name) => {
     expect((await refusalOf(owner.trpc.keys.create.mutate({ name }))).code).toBe("invalid_request");
   });
@@ -67,6 +72,10 @@ describe("a name with characters that fonts do not show", () => {
     ["a variant of a Chinese character", "\u845b\u{e0100}"],
     ["a variant of a Mongolian letter", "\u1820\u180b"],
     ["a Braille pattern with dots", "\u2801"],
+    ["an emoji of several", "\u{1f468}\u200d\u{1f469}\u200d\u{1f466} team"],
+    ["an emoji with a colour of skin and a selector", "\u{1f575}\u{1f3fd}\u200d\u2642\ufe0f"],
+    ["a flag of several emoji", "\u{1f3f3}\ufe0f\u200d\u{1f308}"],
+    ["a flag with tags", "\u{1f3f4}\u{e0067}\u{e0062}\u{e0065}\u{e006e}\u{e0067}\u{e007f}"],
   ])("is kept as it is where they change what is shown: %s", async (_, name) => {
     expect((await owner.trpc.keys.create.mutate({ name })).name).toBe(name);
   });

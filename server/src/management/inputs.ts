@@ -3,7 +3,7 @@ import type { AccountId } from "../contract/account.ts";
 import { RECORDABLE, RECORDABLE_ERROR } from "../contract/recorded-text.ts";
 import { parseAddress } from "../networks/networks.ts";
 import { holdsSecret } from "../secrets/redact.ts";
-import { joinersAreNeeded } from "./needed-joiners.ts";
+import { joinersAreNeeded, withoutComposedEmoji } from "./needed-joiners.ts";
 
 const UNREADABLE = "must not contain control or invisible characters";
 /** Emoji, keycaps, and Chinese and Mongolian letters have variants, which a selector behind them chooses. */
@@ -11,7 +11,7 @@ const VARIED = "\\p{Extended_Pictographic}|[0-9#*](?=\\ufe0f\\u20e3)|\\p{Script=
 /** Characters that fonts do not show, such as fillers, blanks and selectors of variants that do not exist, in whichever class Unicode has them. */
 const UNSEEN = new RegExp(
   [
-    "(?![\\u200c\\u200d\\p{Variation_Selector}])[\\p{Default_Ignorable_Code_Point}\\u2800]",
+    "(?![\\u200c\\u200d\\p{Variation_Selector}])[\\p{Default_Ignorable_Code_Point}\\p{Cf}\\u2800]",
     `(?<!${VARIED})\\p{Variation_Selector}`,
   ].join("|"),
   "u",
@@ -29,10 +29,13 @@ export const singleLine = (max: number) =>
     .min(1, "must not be empty")
     // The checks below take long for a long text.
     .max(max, tooLong(max))
-    .regex(/^(?:[^\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]|[\u200c\u200d])*$/u, UNREADABLE)
-    .refine(joinersAreNeeded, UNREADABLE)
-    .refine((text) => !UNSEEN.test(text), UNREADABLE)
+    .regex(/^[^\p{Cc}\p{Cs}\p{Zl}\p{Zp}]*$/u, UNREADABLE)
+    .refine((text) => isReadable(withoutComposedEmoji(text)), UNREADABLE)
     .refine((text) => !holdsSecret(text), "must not contain an API key or a management token");
+
+function isReadable(text: string): boolean {
+  return joinersAreNeeded(text) && !UNSEEN.test(text);
+}
 
 /** A text that is looked for in such lines: up to `max` characters. */
 export const searchText = (max: number) =>

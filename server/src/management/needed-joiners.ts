@@ -46,6 +46,20 @@ const ALLOWED = new RegExp(
 );
 
 /**
+ * The emoji of several that Unicode recommends for general interchange (UTS #51), which fonts draw as one: a family, the flag of
+ * England. They contain joiners and tags, which are invisible elsewhere.
+ */
+const COMPOSED_EMOJI = new RegExp(
+  ["\\p{RGI_Emoji_ZWJ_Sequence}", "\\p{RGI_Emoji_Tag_Sequence}"].join("|"),
+  "gv",
+);
+
+/** The text with a letter for each emoji that is composed of several: what is invisible in these is needed. */
+export function withoutComposedEmoji(text: string): string {
+  return text.replace(COMPOSED_EMOJI, "e");
+}
+
+/**
  * Whether each zero-width joiner (U+200D) and non-joiner (U+200C) of a text is where its script needs it, as in Persian and
  * Sinhala words. Elsewhere they are invisible, and two names that differ by them look the same.
  */
