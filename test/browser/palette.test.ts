@@ -240,6 +240,23 @@ describe.skipIf(!hasBrowser)("a page that does not exist", () => {
 });
 
 describe.skipIf(!hasBrowser)("a button that is off", () => {
+  it("has the system's colour of such buttons where the system's colours are used", async () => {
+    const full = await signUpWithKey(site.service.baseUrl);
+    await insertKeys(site.service, full, 49);
+    const { page } = await site.open(full, "/settings/keys", { forcedColors: "active" });
+    await page.getByText("reached its limit").first().waitFor();
+    const colours = () =>
+      page.getByRole("button", { name: "Create key" }).evaluate((button) => {
+        const probe = document.body.appendChild(document.createElement("span"));
+        probe.style.color = "GrayText";
+        const [off, shown] = [getComputedStyle(probe).color, getComputedStyle(button)];
+        probe.remove();
+        return { off, text: shown.color, border: shown.borderTopColor };
+      });
+    const { off, text, border } = await colours();
+    expect({ text, border }).toEqual({ text: off, border: off });
+  });
+
   it("keeps the focus, and says why at the pointer, at the keyboard and to screen readers", async () => {
     const full = await signUpWithKey(site.service.baseUrl);
     await insertKeys(site.service, full, 49);

@@ -143,6 +143,18 @@ describe.skipIf(!hasBrowser)("the list of keys", () => {
 });
 
 describe.skipIf(!hasBrowser)("a management token", () => {
+  it("says until when it is valid to the minute, in the reader's time zone: a date alone would promise the rest of its day", async () => {
+    const owner = await signUp(site.service.baseUrl);
+    const { expiresAt } = await owner.trpc.tokens.create.mutate({ name: "monthly", expiresInDays: 30 });
+    const timeZone = "Asia/Kolkata";
+    const { page } = await site.open(owner, "/settings/tokens", { timezoneId: timeZone });
+    const valid = page.getByRole("row", { name: /monthly/ }).getByText(/^until /);
+    const format = { timeZone, dateStyle: "medium", timeStyle: "short" } as const;
+    const text = new Intl.DateTimeFormat("en-GB", format).format(expiresAt ?? 0);
+    expect(await valid.textContent()).toBe(`until ${text} GMT+5:30`);
+    expect(await valid.locator("time").getAttribute("datetime")).toBe(expiresAt?.toISOString());
+  });
+
   it("is created, shown once, used by a script, and revoked", async () => {
     const owner = await signUp(site.service.baseUrl);
     const page = await pageOf(owner);

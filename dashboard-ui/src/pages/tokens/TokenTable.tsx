@@ -56,7 +56,7 @@ function State({ token }: { readonly token: ListedToken }) {
   const state = stateOf(token);
   return (
     <Pair first={<Badge tone={state === "active" ? "good" : undefined}>{state}</Badge>}>
-      {validityOf(token)}
+      <Validity token={token} />
     </Pair>
   );
 }
@@ -75,7 +75,12 @@ function stateOf({ revokedAt, expiresAt }: ListedToken): "active" | "revoked" | 
   return expiresAt !== null && expiresAt <= new Date() ? "expired" : "active";
 }
 
-function validityOf({ revokedAt, expiresAt }: ListedToken): string {
-  if (revokedAt !== null) return formatDate(revokedAt);
-  return expiresAt === null ? "until revoked" : `until ${formatDate(expiresAt)}`;
+function Validity({ token: { revokedAt, expiresAt } }: { readonly token: ListedToken }) {
+  if (revokedAt !== null) return <time dateTime={revokedAt.toISOString()}>{formatDateTime(revokedAt)}</time>;
+  if (expiresAt === null) return "until revoked";
+  return (
+    <>
+      until <time dateTime={expiresAt.toISOString()}>{formatDateTime(expiresAt)}</time>
+    </>
+  );
 }
