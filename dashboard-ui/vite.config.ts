@@ -15,7 +15,7 @@ const SERVICE = {
 
 /** The parts of the pages before sign-in, which all other pages contain, too. Not the entry of the former, which would run in the dashboard. */
 const COMMON_PARTS =
-  /\/src\/(?:sign-in\/|icons\/(?:icon|notices)\.|api\/(?:connection|errors)\.|code-loading\.|components\/(?:Button|EmptyArt|Field|FieldNote|Mark|Notice|PasswordField|Skeleton|Spinner|Title|Tooltip|Welcome|classes|lazy-code|form|service-name|text|theme|storage|use-field-error)\.)|vite\/preload-helper/;
+  /\/src\/(?:sign-in\/|icons\/(?:icon|notices)\.|api\/(?:connection|errors)\.|code-loading\.|components\/(?:Button|EmptyArt|Field|FieldNote|Mark|Notice|PasswordField|Skeleton|Spinner|Title|Tooltip|Welcome|classes|lazy-code|missing-code|form|service-name|text|theme|storage|use-field-error)\.)|vite\/preload-helper/;
 
 /** What every page has besides, in one file. */
 const SHELL_PARTS =
