@@ -58,6 +58,18 @@ describe("pending entries of locked accounts", () => {
     expect(pending.size).toBe(0);
   });
 
+  it("are the oldest if they were recorded before all others, whichever account was tried last", () => {
+    const [one, other] = [newAccount(), newAccount()];
+    const first = add(one);
+    add(other);
+    pending.keepApart(new Set([other]));
+    expect(pending.oldest).toBe(first);
+    pending.keepApart(new Set([one]));
+    expect(pending.oldest).toBe(first);
+    add(newAccount());
+    expect(pending.oldest).toBe(first);
+  });
+
   it("are tried some accounts at a time, all of them in turn", () => {
     const accounts = Array.from({ length: 30 }, newAccount);
     const all = accounts.map(add);

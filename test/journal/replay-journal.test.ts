@@ -1,10 +1,12 @@
 import { appendFile, mkdir, readdir, readFile, rm, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { Recorder } from "../../server/src/audit/recorder.ts";
 import { encodeEntry } from "../../server/src/contract/entry-values.ts";
 import { Journal } from "../../server/src/journal/journal.ts";
 import { rejectEntries } from "../../server/src/journal/replay-journal.ts";
 import { auditEntry } from "../fixtures/audit-entry.ts";
+import { systemError } from "../fixtures/faulty-disk.ts";
 import { BY, begun, ended, JournalFolder, REJECTED, SEGMENT } from "./journal-folder.ts";
 
 let folder: JournalFolder;
@@ -98,6 +100,46 @@ describe("an unreadable line of the journal", () => {
     expect(journal.rejectedLines()).toBe(0);
     expect(folder.database.entries.get(unknown.id)).toMatchObject({ endReason: "stop", costNanoUsd: 7n });
     expect(folder.database.entries.get(lost.id)).toMatchObject({ endReason: "node_lost" });
+    expect(await readdir(folder.path)).toEqual([]);
+  });
+});
+
+describe("lines of several segments", () => {
+  const secondSegment = "000000000002.ndjson";
+  const leaveSecond = (...lines: readonly (Buffer | string)[]) =>
+    writeFile(join(folder.path, secondSegment), Buffer.concat(lines.map((line) => Buffer.from(line))));
+
+  it("that can't be recorded are rejected each in the file of its segment, and logged once", async () => {
+    const bad = auditEntry({ sourceIp: "127.0.0.z" });
+    await folder.leave("garbage\n", ended(auditEntry()));
+    await leaveSecond(ended(auditEntry()), ended(bad));
+    const { journal } = await folder.start();
+    expect(journal.rejectedLines()).toBe(2);
+    expect((await readdir(folder.path)).sort()).toEqual([REJECTED, "000000000002.rejected"]);
+    expect(await readFile(join(folder.path, REJECTED), "utf8")).toBe("garbage\n");
+    expect(await readFile(join(folder.path, "000000000002.rejected"))).toEqual(ended(bad));
+    expect(folder.alarms()).toMatchObject([
+      { file: join(folder.path, SEGMENT), line: 1, keptIn: { file: REJECTED, line: 1 } },
+      { file: join(folder.path, secondSegment), line: 2, keptIn: { file: "000000000002.rejected", line: 1 } },
+      { lines: 2 },
+    ]);
+  });
+
+  it("stay as they are when the process has too few descriptors to read one, and the start fails", async () => {
+    const [first, second] = [auditEntry(), auditEntry()];
+    await folder.leave(ended(first));
+    await leaveSecond(ended(second));
+    const { read } = folder.disk;
+    folder.disk.read = async (path) => {
+      if (path.endsWith(secondSegment)) throw systemError("EMFILE", "too many open files");
+      return read(path);
+    };
+    await expect(folder.start()).rejects.toThrow("EMFILE");
+    expect((await readdir(folder.path)).sort()).toEqual([SEGMENT, secondSegment]);
+    folder.disk.read = read;
+    const { journal } = await folder.start();
+    expect(journal.rejectedLines()).toBe(0);
+    expect(folder.database.ids).toEqual([first.id, second.id]);
     expect(await readdir(folder.path)).toEqual([]);
   });
 });
@@ -211,6 +253,22 @@ describe("an entry that the database refuses while the service runs", () => {
     await repair.replay(BY, [line?.id ?? ""], encodeEntry({ ...bad, sourceIp: null }));
     expect(folder.database.entries.get(bad.id)).toMatchObject({ costNanoUsd: 9n });
     expect(await readdir(folder.path)).toEqual([]);
+  });
+
+  it("stays in its segment when it can't be written to another file, and is rejected at the next start", async () => {
+    const { journal } = await Journal.open({ folder: folder.path, sync: false, files: folder.disk });
+    const { database, log } = folder;
+    const recorder = new Recorder({ journal, sink: database, durability: "journal", log });
+    const [bad, good] = [auditEntry({ sourceIp: "127.0.0.z" }), auditEntry()];
+    folder.disk.failing.add("replace");
+    for (const entry of [bad, good]) await recorder.record(entry);
+    await recorder.stop();
+    expect(database.ids).toEqual([good.id]);
+    expect(await readdir(folder.path)).toEqual([SEGMENT]);
+    folder.disk.failing.clear();
+    await folder.start();
+    expect(await readFile(join(folder.path, REJECTED))).toEqual(ended(bad));
+    expect(await readdir(folder.path)).toEqual([REJECTED]);
   });
 
   it("counts as rejected while there is no room for it", async () => {
