@@ -1,4 +1,4 @@
-import { mkdtemp, readdir, rm } from "node:fs/promises";
+import { mkdtemp, readdir, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pino } from "pino";
@@ -8,6 +8,7 @@ import { insertInParts } from "../../server/src/audit/left-out.ts";
 import { Recorder } from "../../server/src/audit/recorder.ts";
 import type { AccountId } from "../../server/src/contract/account.ts";
 import type { AuditEntry, EntryId } from "../../server/src/contract/entry.ts";
+import { encodeEntry } from "../../server/src/contract/entry-values.ts";
 import { Unavailable } from "../../server/src/errors/failure.ts";
 import { Journal } from "../../server/src/journal/journal.ts";
 import { auditEntry } from "../fixtures/audit-entry.ts";
@@ -46,6 +47,8 @@ async function openRecorder(sink: EntrySink, durability: "journal" | "database" 
   const { journal } = await Journal.open({ folder, sync: false });
   return new Recorder({ journal, sink, durability, log });
 }
+
+type Three = [AuditEntry, AuditEntry, AuditEntry];
 
 const idsOf = (entries: readonly AuditEntry[]) => entries.map(({ id }) => id);
 
@@ -97,6 +100,56 @@ describe("entries of an account whose rows are locked", () => {
     await successor.replay(reopened.leftover);
     expect(new Set(committed)).toEqual(new Set([other.id, one.id]));
     await successor.stop();
+  });
+
+  it("do not keep a start from recording the others that an earlier process left, and follow in their order", async () => {
+    const { locked, committed, sink } = lockedDatabase();
+    const [own, other] = [auditEntry().accountId, auditEntry().accountId];
+    const [first, third, lost] = [0, 1, 2].map(() => auditEntry({ accountId: own })) as Three;
+    const [second, fourth, fifth] = [0, 1, 2].map(() => auditEntry({ accountId: other })) as Three;
+    const leave = (segment: number, ...lines: readonly string[]) =>
+      writeFile(join(folder, `00000000000${segment}.ndjson`), lines.map((line) => `${line}\n`).join(""));
+    await leave(1, `begun ${encodeEntry(lost)}`, encodeEntry(first), encodeEntry(second));
+    await leave(2, "garbage", encodeEntry(fourth), encodeEntry(third));
+    await leave(3, encodeEntry(lost), "more garbage");
+    await leave(4, encodeEntry(fifth));
+    locked.add(own);
+    const { journal, leftover } = await Journal.open({ folder, sync: false });
+    const recorder = new Recorder({ journal, sink, durability: "journal", log });
+    await recorder.replay(leftover);
+    expect(committed).toEqual(idsOf([second, fourth, fifth]));
+    expect(recorder.owesEarlierEntries).toBe(true);
+    // Each file of lines stays until all of them are recorded, and what cannot be read of it is rejected once.
+    const files = () => readdir(folder).then((names) => names.sort());
+    const rejected = [2, 3].map((segment) => `00000000000${segment}.rejected`);
+    const kept = [1, 2, 3].map((segment) => `00000000000${segment}.ndjson`);
+    expect(await files()).toEqual([...kept, ...rejected].sort());
+    await expect(recorder.flushed(own)).rejects.toThrow(Unavailable);
+    const next = auditEntry({ accountId: own });
+    await recorder.record(next);
+    locked.clear();
+    await expect.poll(() => recorder.backlog().entries, { timeout: 10_000 }).toBe(0);
+    expect(recorder.owesEarlierEntries).toBe(false);
+    expect(committed.slice(3)).toEqual(idsOf([first, third, lost, next]));
+    await recorder.stop();
+    expect(await files()).toEqual(rejected);
+    expect(journal.rejectedLines()).toBe(2);
+  });
+
+  it("stay in the files of an earlier process when the next one stops before they are free, too", async () => {
+    const { locked, committed, sink } = lockedDatabase();
+    const [own, other] = [auditEntry(), auditEntry()];
+    await writeFile(join(folder, "000000000001.ndjson"), `${encodeEntry(own)}\n${encodeEntry(other)}\n`);
+    locked.add(own.accountId);
+    for (const expected of [[other.id], [other.id, other.id], [other.id, other.id, own.id, other.id]]) {
+      if (expected.length > 2) locked.clear();
+      const { journal, leftover } = await Journal.open({ folder, sync: false });
+      const recorder = new Recorder({ journal, sink, durability: "journal", log });
+      await recorder.replay(leftover);
+      await recorder.stop();
+      expect(committed).toEqual(expected);
+    }
+    expect(await readdir(folder)).toEqual([]);
   });
 
   it("that have to be in the database are refused before their requests are served, and those of others are not", async () => {

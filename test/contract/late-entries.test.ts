@@ -31,10 +31,14 @@ describe("entries that are recorded after later ones, as those of a journal are"
   it("leave what was used last, from where, and the newest entry as they are", async () => {
     const [accountId, key] = [await newAccount(0n), crypto.randomUUID() as KeyUuid];
     const audit = new PostgresAudit(sql, crypto.randomUUID());
-    const [early, late] = [new Date("2026-05-01T10:00:00Z"), new Date("2026-05-01T11:00:00Z")];
+    const [first, early, late] = ["08", "09", "10"].map((hour) => new Date(`2026-05-01T${hour}:00:00Z`)) as [
+      Date,
+      Date,
+      Date,
+    ];
     const common = { accountId, key };
     const earlier = [
-      auditEntry({ ...common, at: early, sourceIp: "192.0.2.1" }),
+      auditEntry({ ...common, at: first, sourceIp: "192.0.2.1" }),
       auditEntry({ ...common, at: early, sourceIp: "192.0.2.2" }),
     ];
     const later = auditEntry({ ...common, at: late, sourceIp: "192.0.2.1" });

@@ -2,11 +2,13 @@ import { mkdir, readdir, readFile, rename, rm, statfs, writeFile } from "node:fs
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { AccountId } from "../../server/src/contract/account.ts";
-import { requestIdOf } from "../../server/src/contract/entry.ts";
+import { type EntryId, requestIdOf } from "../../server/src/contract/entry.ts";
 import { encodeEntry } from "../../server/src/contract/entry-values.ts";
 import type { KeyUuid } from "../../server/src/contract/key.ts";
+import { inTransaction, type Transaction } from "../../server/src/database/database.ts";
 import { auditEntry } from "../fixtures/audit-entry.ts";
 import { runOperatorCommand } from "../fixtures/command.ts";
+import { openDatabaseOf } from "../fixtures/database.ts";
 import { metricOf } from "../fixtures/metrics.ts";
 import { OPERATOR_ENV, signInOperator, startOperatedService } from "../fixtures/operator.ts";
 import { sendChat } from "../fixtures/request.ts";
@@ -278,3 +280,97 @@ it("the tests leave no trace in the service's own data folder", async () => {
   expect(await readdir(join(service.dataDir, "journal"))).toEqual([]);
   expect((await readFile(join(service.dataDir, "node-id"), "utf8")).trim()).toMatch(/^[0-9a-f-]{36}$/);
 });
+
+/** After a start that took long, a node checks which Redis the others use before it admits requests. */
+async function untilServed(service: Service, key: string): Promise<void> {
+  await expect.poll(async () => (await chat(service, key)).status, { timeout: 4_000 }).toBe(200);
+}
+
+/** Starts a successor while a transaction goes on: one that is idle would be ended, and its locks with it. */
+async function startDuring(transaction: Transaction, former: Service): Promise<Service> {
+  let successor: Service | null = null;
+  const started = startService(inheritance(former)).then((service) => {
+    successor = service;
+    return service;
+  });
+  const whenStarted = async () => {
+    await transaction`select 1`;
+    return successor;
+  };
+  await expect.poll(whenStarted, { timeout: 50_000 }).not.toBeNull();
+  return started;
+}
+
+describe.skipIf(process.env.OSTIARY_TEST_DATABASE_URL === undefined)(
+  "a service whose journal has entries of an account that another transaction has locked",
+  () => {
+    it.each(["audit_chains", "accounts"])(
+      "starts and serves, and records and charges these entries once when the rows in %s are free",
+      async (table) => {
+        await using first = await startService();
+        await using sql = await openDatabaseOf(first);
+        const [locked, other] = [await signUpWithKey(first.baseUrl), await signUpWithKey(first.baseUrl)];
+        const { id } = await locked.trpc.account.get.query();
+        await chat(first, locked.key);
+        await locked.trpc.audit.list.query();
+        const left = [3n, 4n].map((costNanoUsd) =>
+          auditEntry({ accountId: id as AccountId, key: locked.id as KeyUuid, costNanoUsd }),
+        );
+        const charged = async () => {
+          const rows = await sql<{ amount: bigint }[]>`
+            select amount_nano_usd as amount from credit_ledger where account_id = ${id} and kind = 'charge'`;
+          return rows.reduce((sum, { amount }) => sum + amount, 0n);
+        };
+        const lock = async (transaction: Transaction) => {
+          const column = table === "accounts" ? "id" : "account_id";
+          await transaction.unsafe(`select from ${table} where ${column} = '${id}' for update`);
+        };
+        const successor = await inTransaction(sql, async (transaction) => {
+          await lock(transaction);
+          await first.kill();
+          await writeFile(
+            join(first.dataDir, "journal/000000000701.ndjson"),
+            left.map((entry) => `${encodeEntry(entry)}\n`).join(""),
+          );
+          const successor = await startDuring(transaction, first);
+          await untilServed(successor, other.key);
+          expect(await charged()).toBe(0n);
+          return successor;
+        });
+        await using _ = successor;
+        const recorded = () => sql<{ id: EntryId }[]>`
+          select id from audit_entries where account_id = ${id} order by batch, id`;
+        await expect.poll(async () => (await recorded()).length, { timeout: 20_000 }).toBe(3);
+        const [, ...late] = await recorded();
+        expect(late.map((row) => row.id)).toEqual(left.map((entry) => entry.id));
+        expect(await charged()).toBe(-7n);
+        const spenders = () => sql`select from credit_spenders`;
+        // That of the killed process is closed once what it owes is charged.
+        await expect.poll(async () => (await spenders()).length, { timeout: 20_000 }).toBe(1);
+        expect(await readdir(join(successor.dataDir, "journal"))).not.toContain("000000000701.ndjson");
+      },
+    );
+
+    it("starts while what an earlier process has reserved of the account's credit cannot be freed, and frees it later", async () => {
+      await using first = await startService();
+      await using sql = await openDatabaseOf(first);
+      const [locked, other] = [await signUpWithKey(first.baseUrl), await signUpWithKey(first.baseUrl)];
+      const { id } = await locked.trpc.account.get.query();
+      await first.kill();
+      await sql`update accounts set free_nano_usd = free_nano_usd - 100 where id = ${id}`;
+      await sql`
+        insert into credit_reserves (account_id, spender, granted_nano_usd, number)
+        select ${id}, id, 100, 1 from credit_spenders`;
+      const successor = await inTransaction(sql, async (transaction) => {
+        await transaction`select from accounts where id = ${id} for update`;
+        const started = await startDuring(transaction, first);
+        await transaction`select 1`;
+        return started;
+      });
+      await using _ = successor;
+      const spenders = () => sql`select from credit_spenders`;
+      await expect.poll(async () => (await spenders()).length, { timeout: 20_000 }).toBe(1);
+      for (const { key } of [other, locked]) await untilServed(successor, key);
+    });
+  },
+);

@@ -24,6 +24,7 @@ const SCENARIOS: readonly (readonly [when: string, scenario: Scenario])[] = [
   ["when idempotency keys are answered twice", scenarios.KEYS_ARE_ANSWERED_TWICE],
   ["when the database is restored", scenarios.DATABASE_IS_RESTORED],
   ["when accounts are locked for long", scenarios.ACCOUNTS_ARE_LOCKED],
+  ["when nodes start while accounts are locked", scenarios.NODES_START_BESIDE_LOCKS],
   ["when the database's clock is wrong", scenarios.DATABASE_CLOCK_IS_WRONG],
   ["when the database's clock jumps ahead while keys are answered", scenarios.DATABASE_CLOCK_JUMPS],
   [

@@ -90,6 +90,8 @@ export class Recorder {
   #stopped = false;
   /** The number of entries recorded since the start. Entries are numbered from 1 in the order of recording. */
   #recorded = 0;
+  /** How many of them, the first ones, an earlier process left. */
+  #leftByEarlier = 0;
   /** Called when the next batch was committed or failed. */
   #outcomeListeners: (() => void)[] = [];
   #failures = 0;
@@ -144,14 +146,31 @@ export class Recorder {
 
   /**
    * Records what an earlier process left in the journal: see {@link replayJournal}. Entries that the database has already are
-   * skipped.
+   * skipped. Those of locked accounts are recorded later, before others of their accounts: a start must not wait for one account.
    */
   async replay(leftover: readonly Segment[]): Promise<void> {
     const { journal, sink, log } = this.#parts;
-    await replayJournal(
-      { journal, log, insert: (entries) => sink.insertEntries(entries, { mayExist: true }) },
+    const left = new LeftOut();
+    const lines = await replayJournal(
+      {
+        journal,
+        log,
+        insert: (entries) =>
+          left.insert(entries, (free) => sink.insertEntries(free, { mayExist: true, locked: "leave" })),
+        isLeftOut: (entry) => left.entries.has(entry),
+      },
       leftover,
     );
+    if (lines.length === 0) return;
+    for (const { entry, segment } of lines) this.#addPending(entry, [segment]);
+    this.#leftByEarlier = this.#recorded;
+    this.#keepApart(lines.map(({ entry }) => entry));
+    this.#sending ??= this.#sendBatches();
+  }
+
+  /** Whether entries that an earlier process left wait for the database. */
+  get owesEarlierEntries(): boolean {
+    return (this.#pending.oldest?.number ?? Number.POSITIVE_INFINITY) <= this.#leftByEarlier;
   }
 
   /**
@@ -174,19 +193,19 @@ export class Recorder {
     // Lines are written in order, so the beginning is known by now. A line that could not be written has no segment to release.
     const beginning = begun?.writtenIn ?? null;
     const segments: PendingEntry["segments"] = beginning === null ? [segment] : [segment, beginning];
-    const pending: PendingEntry = {
-      entry,
-      segments,
-      sinceMs: performance.now(),
-      number: ++this.#recorded,
-      state: "pending",
-    };
-    this.#pending.add(pending);
+    const pending = this.#addPending(entry, segments);
     // Until now there may have been only entries of locked accounts.
     if (this.#pending.queued === 1) this.#pacing.checkAgain();
     this.#sending ??= this.#sendBatches();
     if (this.#parts.durability === "database") return { stored: this.#untilConfirmed(pending) };
     return entry.idempotency === undefined ? IN_JOURNAL : { stored: this.#untilAnswerAttempted(pending) };
+  }
+
+  #addPending(entry: AuditEntry, segments: PendingEntry["segments"]): PendingEntry {
+    const number = ++this.#recorded;
+    const pending: PendingEntry = { entry, segments, sinceMs: performance.now(), number, state: "pending" };
+    this.#pending.add(pending);
+    return pending;
   }
 
   /** Waits until the database has the entry. @throws {Failure} `server_is_overloaded` if it does not confirm it in time, or refuses it. */
@@ -345,19 +364,25 @@ export class Recorder {
     this.#isFailing = false;
     for (const pending of inserted) pending.state = "recorded";
     for (const { item } of refused) item.state = "refused";
-    const wereLocked = this.#pending.lockedAccounts.length > 0;
+    const wereLocked = this.#pending.isLocked(null);
     this.#pending.remove(entries.filter(({ state }) => state !== "pending"));
-    const left = entries.filter(({ state }) => state === "pending");
-    this.#pending.keepApart(new Set(left.map(({ entry }) => entry.accountId)));
-    const accounts = this.#pending.lockedAccounts;
-    if (!wereLocked && accounts.length > 0)
-      log.error(
-        { accounts: accounts.slice(0, MAX_NAMED), waiting: left.length },
-        "audit entries of accounts wait, because another transaction has locked rows of these accounts",
-      );
-    if (wereLocked && accounts.length === 0) log.info("audit entries of locked accounts are recorded again");
+    const left = entries.filter(({ state }) => state === "pending").map(({ entry }) => entry);
+    this.#keepApart(left, wereLocked);
+    if (wereLocked && !this.#pending.isLocked(null))
+      log.info("audit entries of locked accounts are recorded again");
     onCommitted?.(inserted.map(({ entry }) => entry));
     this.#announceOutcome();
+  }
+
+  /** Keeps the entries of the accounts of which some were left out apart from the others. `wereLocked`: whether the log names accounts already. */
+  #keepApart(left: readonly AuditEntry[], wereLocked = false): void {
+    this.#pending.keepApart(new Set(left.map(({ accountId }) => accountId)));
+    const accounts = this.#pending.lockedAccounts;
+    if (wereLocked || accounts.length === 0) return;
+    this.#parts.log.error(
+      { accounts: accounts.slice(0, MAX_NAMED), waiting: left.length },
+      "audit entries of accounts wait, because another transaction has locked rows of these accounts",
+    );
   }
 
   /** Resolves when the next batch was committed or failed. */

@@ -139,9 +139,9 @@ export class Journal {
     };
   }
 
-  /** Deletes a segment of an earlier process. */
-  async drop(segment: Segment): Promise<void> {
-    await this.#files.remove(this.pathOf(segment));
+  /** Keeps a segment of an earlier process until as many of its lines are released. */
+  hold(segment: Segment, lines: number): void {
+    this.#unreleased.set(segment, lines);
   }
 
   /** The number of rejected lines, whose requests are not charged. A file that can't be read counts as one line. */

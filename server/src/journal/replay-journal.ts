@@ -14,6 +14,8 @@ export interface ReplayParts {
   readonly journal: Journal;
   /** Inserts entries in one transaction; harmless for those that the database has already. */
   readonly insert: (entries: readonly AuditEntry[]) => Promise<unknown>;
+  /** Whether `insert` has left an entry out, which is to be recorded later. */
+  readonly isLeftOut: (entry: AuditEntry) => boolean;
   readonly log: Logger;
 }
 
@@ -32,7 +34,7 @@ interface LineToReject {
 }
 
 /** A line of a segment that an earlier process left. */
-interface LeftLine extends EntryLine {
+export interface LeftLine extends EntryLine {
   readonly segment: Segment;
   readonly number: number;
 }
@@ -42,6 +44,8 @@ interface Findings {
   /** The requests that have begun and whose end was not found, by their ids. */
   readonly begun: Map<EntryId, LeftLine>;
   readonly toReject: (LineToReject & { readonly segment: Segment })[];
+  /** The lines whose entries are recorded later. */
+  readonly leftOut: LeftLine[];
   /** The segments whose files can't be read, with the reason. */
   readonly unreadable: Map<Segment, string>;
   /** Whether a line can't be read. */
@@ -52,15 +56,26 @@ interface Findings {
  * Records what an earlier process left in the journal: entries of ended requests, and entries of requests that it was answering
  * when it died. Lines that can't be read and entries that the database refuses are rejected: they stay in the journal folder.
  *
+ * @returns the lines whose entries were left out, in their order. Their segments stay until these lines are released.
  * @throws if the database is down. Nothing is lost, and the next replay starts from the beginning.
  */
-export async function replayJournal(parts: ReplayParts, leftover: readonly Segment[]): Promise<void> {
-  const findings: Findings = { begun: new Map(), toReject: [], unreadable: new Map(), isDamaged: false };
+export async function replayJournal(
+  parts: ReplayParts,
+  leftover: readonly Segment[],
+): Promise<readonly LeftLine[]> {
+  const findings: Findings = {
+    begun: new Map(),
+    toReject: [],
+    leftOut: [],
+    unreadable: new Map(),
+    isDamaged: false,
+  };
   for (const segment of leftover) await recordEnded(parts, segment, findings);
   await recordLost(parts, findings);
   // Segments are dropped last, because a request may begin in one and end in another.
   for (const segment of leftover) await removeSegment(parts, segment, findings);
   warnOfRejected(parts);
+  return findings.leftOut;
 }
 
 /** Records the ended requests of a segment, and adds to the findings what else is in it. */
@@ -107,25 +122,27 @@ async function recordLost(parts: ReplayParts, findings: Findings): Promise<void>
 }
 
 async function insertOrReject(
-  { insert }: ReplayParts,
+  { insert, isLeftOut }: ReplayParts,
   lines: readonly LeftLine[],
-  { toReject }: Findings,
+  { toReject, leftOut }: Findings,
 ): Promise<void> {
   for (const { item, reason } of await insertLines(lines, insert))
     toReject.push({ ...item, reason: refusedBecause(reason) });
+  leftOut.push(...lines.filter(({ entry }) => isLeftOut(entry)));
 }
 
-/** Deletes a replayed segment, or moves it to the rejected ones if it can't be read. */
+/** Deletes a replayed segment unless lines of it are left out, or moves it to the rejected ones if it can't be read. */
 async function removeSegment(
   parts: ReplayParts,
   segment: Segment,
-  { toReject, unreadable }: Findings,
+  { toReject, leftOut, unreadable }: Findings,
 ): Promise<void> {
   const { journal, log } = parts;
   const problem = unreadable.get(segment);
   const lines = toReject.filter((line) => line.segment === segment);
+  const left = leftOut.filter((line) => line.segment === segment);
   try {
-    if (problem === undefined) await dropSegment(parts, segment, lines);
+    if (problem === undefined) await dropSegment(parts, segment, lines, left.length);
     else await rejectSegment(parts, segment, problem);
   } catch (error) {
     // The segment is replayed again at the next start, which is harmless.
@@ -153,14 +170,17 @@ function warnOfRejected({ journal, log }: ReplayParts): void {
   );
 }
 
-/** Deletes a segment, but keeps the lines that can't be recorded. */
+/** Deletes a segment unless lines of it are left out, but keeps the lines that can't be recorded. */
 async function dropSegment(
   parts: ReplayParts,
   segment: Segment,
   toReject: readonly LineToReject[],
+  leftOut: number,
 ): Promise<void> {
+  // One more than what is left out: it is released once no other line needs the segment.
+  parts.journal.hold(segment, leftOut + 1);
   await rejectLines(parts, segment, inOrder(toReject));
-  await parts.journal.drop(segment);
+  await parts.journal.release(segment, 1);
 }
 
 async function rejectSegment({ journal, log }: ReplayParts, segment: Segment, reason: string): Promise<void> {

@@ -27,7 +27,7 @@ export type EntryListeners = Required<Pick<RecorderParts, "onRecorded" | "onComm
 
 /**
  * Opens the recorder, and everything that reads audit entries. Entries of earlier starts in the node's journal are recorded when
- * this resolves.
+ * this resolves, except those of locked accounts: see {@link Recorder.replay}.
  */
 export async function openAudit(
   { settings: { config }, log, now, monotonicMs }: Startup,

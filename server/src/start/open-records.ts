@@ -8,6 +8,7 @@ import { PostgresCredit } from "../credits/postgres-credit.ts";
 import { Reconciler } from "../credits/reconciliation-store.ts";
 import { releaseOfUnseen } from "../credits/spenders.ts";
 import { BACKGROUND_TIMEOUT_MS } from "../database/database.ts";
+import { resultWithin } from "../errors/deadline.ts";
 import { Idempotency } from "../idempotency/idempotency.ts";
 import { dropOldAnswers, PostgresIdempotency } from "../idempotency/idempotency-store.ts";
 import { dropOldUsage } from "../keys/key-usage.ts";
@@ -29,11 +30,14 @@ const DISCONNECTED_SHARE = 0.9;
 /** Past hours of usage that the background job reconciles; an operator may ask for more. */
 const RECONCILED_HOURS = 2;
 
+/** How long a start waits until the spenders of earlier starts are closed, so that its first requests find their credit free. */
+const CLOSED_WITHIN_MS = 2_000;
+
 export type OpenRecords = Awaited<ReturnType<typeof openRecords>>;
 
 /**
  * Opens what records and charges requests: metrics, credit, idempotency, the audit log and security events. Entries of earlier
- * starts in the node's journal are recorded when this resolves.
+ * starts in the node's journal are recorded when this resolves, as far as {@link openAudit} says.
  */
 export async function openRecords(
   startup: Startup,
@@ -80,10 +84,13 @@ export async function openRecords(
     onRejected: onSettled,
   });
   const { recorder, journal } = audit;
-  owesEntries = () => journal.rejectedLines() > 0;
-  // The journal is replayed, so the spenders and claims of earlier starts of this node are no longer needed.
-  await credits.closeOlder();
-  await idempotencyStore.clear(spender);
+  owesEntries = () => journal.rejectedLines() > 0 || recorder.owesEarlierEntries;
+  // The journal is replayed, so the spenders and claims of earlier starts of this node are no longer needed. If entries of locked accounts wait, a
+  // job closes the spenders later. The claims may be those of answers that wait with these entries: they end by themselves, like those of a node that
+  // is gone.
+  // A spender with a reserve of a locked account is closed when the account is free. The start does not wait for that.
+  await resultWithin(CLOSED_WITHIN_MS, credits.closeOlder());
+  if (!recorder.owesEarlierEntries) await idempotencyStore.clear(spender);
   const securityLog = new SecurityLog(database, longReads, now);
   teardown.add("credit", () => credits.stop());
   teardown.add("recorder", () => {

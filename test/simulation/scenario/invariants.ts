@@ -4,6 +4,7 @@ export const INVARIANTS = {
   "recorded once": "each answer whose last byte went out has exactly one entry, and was charged what it took",
   "recorded soon":
     "what was answered is in the database within a bounded time, unless rows of its own account are locked",
+  starts: "a process that is started serves, whatever rows of accounts are locked",
   "refused for want": "a request is refused for want of credit only if its account has too little",
   "refused for reserves":
     "a request is told that others have reserved its account's credit only if the account has enough for it",

@@ -15,6 +15,8 @@ export type NodeParts = Omit<ServiceParts, "life" | "nodeId" | "disk" | "databas
   readonly network: Network;
   /** Told of each attempt that has ended for its client. */
   readonly onEnded: (attempt: Attempt, outcome: Outcome) => void;
+  /** Told why it could not start. */
+  readonly onNotStarted: (why: string) => void;
 };
 
 /** A machine with a disk, on which the service is started again whenever it dies. */
@@ -66,7 +68,9 @@ export class SimulatedNode {
           world.note(() => `${this.name} serves`);
         },
         (error: unknown) => {
-          world.note(() => `${this.name} does not start: ${String(error)}`);
+          const why = `${this.name} does not start: ${String(error)}`;
+          world.note(() => why);
+          this.#parts.onNotStarted(why);
           life.end();
           world.schedule(START_AGAIN_MS, null, () => this.start());
         },

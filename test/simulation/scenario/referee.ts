@@ -106,6 +106,11 @@ export class Referee {
     this.#unlockedMs.set(accountId, this.#parts.world.nowMs);
   }
 
+  /** Must be called when a process could not start. */
+  notStarted(why: string): void {
+    this.#report("starts", why);
+  }
+
   /** Must be called when a revocation was answered. */
   revoked(key: KeyUuid): void {
     if (!this.#revokedMs.has(key)) this.#revokedMs.set(key, this.#parts.world.nowMs);

@@ -26,8 +26,10 @@ import type { Rules } from "./rules.ts";
 const SECOND_MS = 1_000;
 const MINUTE_MS = 60 * SECOND_MS;
 
-/** In most scenarios the database or its clients are away for longer than "recorded soon" allows. */
-const ALL = (Object.keys(INVARIANTS) as Invariant[]).filter((name) => name !== "recorded soon");
+/** In most scenarios the database or its clients are away for longer than "recorded soon" allows, and processes do not start meanwhile. */
+const ALL = (Object.keys(INVARIANTS) as Invariant[]).filter(
+  (name) => name !== "recorded soon" && name !== "starts",
+);
 
 const RULES: Rules = {
   accounts: 2,
@@ -324,6 +326,28 @@ export const ACCOUNTS_ARE_LOCKED = scenario(
       ...MONEY.filter((name) => name !== "answered once" && name !== "key charged once"),
       "recorded soon",
       "answered in time",
+    ],
+    drainWithinMs: 30 * MINUTE_MS,
+  },
+);
+
+/** While nodes die, whose journals have entries of these accounts and of others. */
+export const NODES_START_BESIDE_LOCKS = scenario(
+  80,
+  {
+    accounts: 3,
+    nodes: { min: 1, max: 2 },
+    creditNanoUsd: RICH,
+    events: [locks(5 * MINUTE_MS), locks(5 * MINUTE_MS), crashes, crashes],
+    minEvents: 2,
+    maxEvents: 5,
+  },
+  {
+    invariants: [
+      ...MONEY.filter((name) => name !== "answered once" && name !== "key charged once"),
+      "starts",
+      "answered in time",
+      "all drains",
     ],
     drainWithinMs: 30 * MINUTE_MS,
   },

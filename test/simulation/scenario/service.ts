@@ -80,7 +80,7 @@ export async function startService(parts: ServiceParts): Promise<Service> {
     monotonicMs,
     passedMs: monotonicMs,
     maxDisconnectedMs: null,
-    owesEntries: () => false,
+    owesEntries: () => recorder.owesEarlierEntries,
   });
   const spender = await credits.open();
   const idempotencyStore = database.idempotencyStore(databaseLink, nodeId, () => credits.spender);
@@ -99,7 +99,7 @@ export async function startService(parts: ServiceParts): Promise<Service> {
   });
   await recorder.replay(leftover);
   await credits.closeOlder();
-  await idempotencyStore.clear(spender);
+  if (!recorder.owesEarlierEntries) await idempotencyStore.clear(spender);
   const publisher = new Publisher(admissions, database.unpublishedVersions(databaseLink));
   const access = new Access({
     lookup: database.keyLookup(databaseLink),

@@ -117,9 +117,11 @@ export class Simulation {
     this.#nodes = Array.from({ length: schedule.nodes }, (_, index) => {
       const name = `node ${index + 1}`;
       const onEnded = (attempt: Attempt, outcome: Outcome) => this.#ended(attempt, outcome);
+      const onNotStarted = (why: string) => this.#referee.notStarted(why);
       const { pace, network } = { pace: this.#pace, network: this.#network };
       const { faults } = rules;
-      return new SimulatedNode({ name, world, pace, network, database, redis, faults, dialect, onEnded });
+      const told = { onEnded, onNotStarted };
+      return new SimulatedNode({ name, world, pace, network, database, redis, faults, dialect, ...told });
     });
     this.#clients = new Clients({
       world,

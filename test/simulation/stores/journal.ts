@@ -11,7 +11,7 @@ const SEGMENT_LINES = 16;
 /** What the recorder needs of a {@link Journal}. */
 export type JournalLike = Pick<
   Journal,
-  "append" | "read" | "drop" | "release" | "segments" | "close" | "rejectedLines" | "pathOf"
+  "append" | "read" | "hold" | "release" | "segments" | "close" | "rejectedLines" | "pathOf"
 >;
 
 /**
@@ -79,9 +79,8 @@ class SimulatedJournal implements JournalLike {
     return `segment ${segment}`;
   }
 
-  async drop(segment: Segment): Promise<void> {
-    await this.#pause();
-    this.#disk.remove(segment);
+  hold(segment: Segment, lines: number): void {
+    this.#unreleased.set(segment, lines);
   }
 
   async release(segment: Segment, lines: number): Promise<void> {
