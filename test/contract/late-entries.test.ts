@@ -95,3 +95,15 @@ it("what an entry costs is taken from the credit that is left when a transfer of
     await sql`select amount_nano_usd as amount from credit_ledger where account_id = ${accountId} and kind = 'uncollected'`,
   ).toMatchObject([{ amount: 30n }]);
 });
+
+it.each([{}, { locked: "leave" as const }, { locked: "skip" as const }])(
+  "what an account did not pay is reported once, with the options %j",
+  async (options) => {
+    const accountId = await newAccount(100n);
+    const uncollected: unknown[] = [];
+    const audit = new PostgresAudit(sql, crypto.randomUUID(), (row) => uncollected.push(row));
+    const entry = auditEntry({ accountId, costNanoUsd: 130n });
+    for (let attempt = 0; attempt < 2; attempt++) await audit.insertEntries([entry], options);
+    expect(uncollected).toEqual([{ accountId, reason: "released", amountNanoUsd: 30n }]);
+  },
+);
