@@ -2,7 +2,9 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { PostgresAudit } from "../../server/src/audit/audit-store.ts";
 import type { AccountId } from "../../server/src/contract/account.ts";
 import type { EntryId } from "../../server/src/contract/entry.ts";
+import type { ClaimId } from "../../server/src/contract/kept-answer.ts";
 import type { KeyUuid } from "../../server/src/contract/key.ts";
+import { PostgresCredit } from "../../server/src/credits/postgres-credit.ts";
 import { inTransaction } from "../../server/src/database/database.ts";
 import { auditEntry } from "../fixtures/audit-entry.ts";
 import { openDatabaseOf } from "../fixtures/database.ts";
@@ -107,3 +109,31 @@ it.each([{}, { locked: "leave" as const }, { locked: "skip" as const }])(
     expect(uncollected).toEqual([{ accountId, reason: "released", amountNanoUsd: 30n }]);
   },
 );
+
+it("what was reserved for a repeated answer pays for other entries of the same batch", async () => {
+  const accountId = await newAccount(100n);
+  const nodeId = crypto.randomUUID();
+  const credit = new PostgresCredit(sql, nodeId, "test");
+  const [reserving, poor] = [await credit.open(), await credit.open()];
+  await credit.ask({ accountId, spender: reserving, number: 1n, targetNanoUsd: 100n, extraNanoUsd: 0n });
+  const uncollected: unknown[] = [];
+  const audit = new PostgresAudit(sql, nodeId, (row) => uncollected.push(row));
+  const answered = (costNanoUsd: bigint) =>
+    auditEntry({
+      accountId,
+      costNanoUsd,
+      spender: reserving,
+      idempotency: {
+        claim: crypto.randomUUID() as ClaimId,
+        idempotencyKeyDigest: "a2V5",
+        bodyDigest: "Ym9keQ==",
+        answer: { isStream: false, model: "acme/chat", text: "{}" },
+      },
+    });
+  await audit.insertEntries([answered(40n)]);
+  await audit.insertEntries([answered(50n), auditEntry({ accountId, costNanoUsd: 30n, spender: poor })]);
+  expect(uncollected).toEqual([{ accountId, reason: "repeated", amountNanoUsd: 50n }]);
+  expect(await sql`select free_nano_usd as free from accounts where id = ${accountId}`).toMatchObject([
+    { free: 20n },
+  ]);
+});
