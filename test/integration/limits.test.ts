@@ -173,6 +173,44 @@ describe("a limit on tokens per minute", () => {
     expect((await third.json()).error.message).toContain("tokens per minute");
   });
 
+  // Otherwise clients that retry while an upstream is down would use up the limit, and get nothing for it.
+  it.each([
+    ["refuses", "sandbox:error 503", {}, 503],
+    ["refuses to stream", "sandbox:error 503", { stream: true }, 503],
+    ["has no time for", "sandbox:error 429", {}, 429],
+    ["breaks off", "sandbox:cut", {}, 502],
+  ])("counts nothing for answers that an upstream %s", async (_what, content, fields, status) => {
+    const { key } = await ownerOn("pro");
+    for (let number = 0; number < 3; number++) {
+      const failed = await chat(key, content, { max_tokens: 800, ...fields });
+      await failed.arrayBuffer();
+      expect(failed.status).toBe(status);
+    }
+    const last = await chat(key, "hi", { max_tokens: 1 });
+    await last.arrayBuffer();
+    expect(last.status).toBe(200);
+    expect(Number(last.headers.get("x-ratelimit-remaining-tokens"))).toBeGreaterThan(900);
+  });
+
+  it("counts the prompt of a large request whose upstream fails, but not the answer that it did not give", async () => {
+    const { key, accountId } = await ownerOn("pro");
+    const limits = { requestsPerMinute: null, tokensPerMinute: 100_000, concurrentRequests: null };
+    await operator.trpc.operator.accounts.setLimits.mutate({ id: accountId, limits });
+    const messages = [
+      { role: "user", content: "x".repeat(80_000) },
+      { role: "assistant", content: "Go on." },
+      { role: "user", content: "sandbox:error 503" },
+    ];
+    const failed = await sendChat(service.baseUrl, key, { messages, max_tokens: 50_000 });
+    await failed.arrayBuffer();
+    expect(failed.status).toBe(503);
+    const last = await chat(key, "hi", { max_tokens: 1 });
+    await last.arrayBuffer();
+    const remaining = Number(last.headers.get("x-ratelimit-remaining-tokens"));
+    expect(remaining).toBeGreaterThan(79_000);
+    expect(remaining).toBeLessThan(80_000);
+  });
+
   it("admits a request that is estimated to take more than all of it only if nothing was used", async () => {
     const { key } = await ownerOn("pro");
     const large = await chat(key, "hi", { max_tokens: 5_000 });

@@ -129,7 +129,7 @@ function parse(text: string, scanned: ScannedObject): JsonBody {
 }
 
 /** A token has about 4 bytes of text. The actual usage replaces this estimate. */
-function tokensOfBytes(bytes: number): number {
+export function tokensOfBytes(bytes: number): number {
   return Math.ceil(bytes / 4);
 }
 

@@ -3,6 +3,7 @@ import type { IdempotencyRecord } from "../contract/kept-answer.ts";
 import type { AppendedLine } from "../journal/journal-write.ts";
 import { type EntryFacts, factsWithoutUsage } from "../operations/operation.ts";
 import type { Usage } from "../tokens/token-estimate.ts";
+import { tokensOfBytes } from "./receive-body.ts";
 import type { RequestContext } from "./request-context.ts";
 import type { Services } from "./services.ts";
 
@@ -12,8 +13,8 @@ export type Ending = Pick<AuditEntry, "status" | "errorCode" | "endReason">;
 /** The ending of a request whose process dies. Its usage is unknown, so nothing is charged. */
 const NODE_LOST: Ending = { status: 500, errorCode: "internal_error", endReason: "node_lost" };
 
-/** A refused request is not counted against the token limit, unless its body is larger: then it was expensive to parse. */
-const FREE_REFUSED_BYTES = 64 * 1024;
+/** A request without usage is not counted against the token limit, unless its body is larger: then it was expensive to parse. */
+const FREE_BYTES = 64 * 1024;
 
 /** Records that a request has begun, with the entry that it leaves if the process dies. `null` for requests without a known key. */
 export function recordBeginning(request: RequestContext, services: Services): AppendedLine | null {
@@ -34,7 +35,7 @@ export async function record(
   services: Services,
 ): Promise<void> {
   // The slot is released first, because a client may send its next request as soon as this answer ends.
-  const released = request.permission?.admitted?.end(tokensToCount(request, ending, facts)) ?? null;
+  const released = request.permission?.admitted?.end(tokensToCount(request, facts)) ?? null;
   const entry = request.needsNoEntry ? null : entryOf(request, ending, facts, services);
   if (entry !== null) {
     request.needsNoEntry = true;
@@ -56,14 +57,14 @@ export async function releaseClaim(request: RequestContext): Promise<void> {
   await claim?.release();
 }
 
-/** The tokens that count against the account's limit; `null`: the estimate of the request still counts. */
-function tokensToCount(
-  { body }: RequestContext,
-  { endReason }: Ending,
-  { countedTokens }: EntryFacts,
-): number | null {
+/**
+ * The tokens that count against the account's limit. Of a request whose usage is not known, because it was refused or its upstream has
+ * failed, the estimate of the answer does not count: otherwise clients that retry while an upstream is down would use up the limit.
+ */
+function tokensToCount({ body }: RequestContext, { countedTokens }: EntryFacts): number {
   if (countedTokens !== null) return countedTokens;
-  return endReason === "refused" && (body?.wholeBytes ?? 0) <= FREE_REFUSED_BYTES ? 0 : null;
+  const bytes = body?.wholeBytes ?? 0;
+  return bytes <= FREE_BYTES ? 0 : tokensOfBytes(bytes);
 }
 
 /** The request's audit entry; `null` if its key is not known. */
