@@ -207,6 +207,19 @@ describe("a request to Anthropic", () => {
     expect(found.choices[0].message.content).toBe('{"a":{}}');
   });
 
+  it("describes the answer as the client does, by the schema or by the tool", async () => {
+    const description = "Where the client is.";
+    const schema = { type: "object", properties: { city: { type: "string" } }, required: ["city"] };
+    const json_schema = { name: "s", description, schema };
+    const asked = { ...HI, response_format: { type: "json_schema", json_schema } };
+    vendor.answersOnce(200, answer({ type: "text", text: "{}" }));
+    await chat(upstream, "claude-opus-5", asked);
+    expect(vendor.sent[0]?.body.output_config.format.schema).toMatchObject({ description });
+    vendor.answersOnce(200, answer({ type: "tool_use", id: "t", name: "json", input: {} }));
+    await chat(upstream, "claude-3-5-haiku-20241022", asked);
+    expect(vendor.sent[1]?.body.tools).toMatchObject([{ name: "json", input_schema: { description } }]);
+  });
+
   it.each(["reasoning_details", "thinking_blocks", "provider_specific_fields"])(
     "may have the %s of a model that answered behind OpenRouter or LiteLLM",
     async (name) => {

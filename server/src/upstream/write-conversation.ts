@@ -5,6 +5,7 @@ import {
   type FilePart,
   NOTHING_TO_READ,
   nameOf,
+  type OutputFormat,
   type Reasoning,
   type TextPart,
   type Tool,
@@ -212,6 +213,13 @@ export function answerToolName(tools: readonly Tool[]): string {
   let name = "json";
   while (taken.has(name)) name += "_";
   return name;
+}
+
+/** The schema of an answer. The description of its format, which Anthropic has no field for, is that of a schema without one. */
+export function schemaOf(format: OutputFormat | null): JsonObject | null {
+  if (format?.kind !== "schema" || format.schema === null) return null;
+  const { schema, description } = format;
+  return description === null || (schema.description ?? null) !== null ? schema : { ...schema, description };
 }
 
 /** What JSON leaves out when the client did not ask for it. */

@@ -11,6 +11,7 @@ import {
   producedImagesIn,
   requireExpressible,
   requireLastMessage,
+  schemaOf,
   turnsWithUser,
   type WrittenConversation,
 } from "../write-conversation.ts";
@@ -210,7 +211,7 @@ function outputOf(options: ToolOptions): Output {
   const { conversation, traits } = options;
   const { tools, format } = conversation;
   // Anthropic has no JSON without a schema, and its structured outputs no object of any members. The input of a tool may be one.
-  const schema = format?.kind === "json" ? ANY_OBJECT : format?.kind === "schema" ? format.schema : null;
+  const schema = format?.kind === "json" ? ANY_OBJECT : schemaOf(format);
   const isStrictIgnored = !traits.hasOutputSchemas && tools.some(({ strict }) => strict === true);
   const ignored: string[] = isStrictIgnored ? ["strict"] : [];
   if (schema !== null && !(traits.hasOutputSchemas && isOutputSchema(schema))) {
