@@ -128,7 +128,8 @@ async function insertOrReject(
 ): Promise<void> {
   for (const { item, reason } of await insertLines(lines, insert))
     toReject.push({ ...item, reason: refusedBecause(reason) });
-  leftOut.push(...lines.filter(({ entry }) => isLeftOut(entry)));
+  // There may be more lines than a call may have arguments.
+  for (const line of lines) if (isLeftOut(line.entry)) leftOut.push(line);
 }
 
 /** Deletes a replayed segment unless lines of it are left out, or moves it to the rejected ones if it can't be read. */
