@@ -7,7 +7,6 @@ import { Menu as MenuIcon } from "../icons/icons.ts";
 import { AccountMenu } from "./AccountMenu.tsx";
 import buttonStyles from "./Button.module.css";
 import { Button } from "./Button.tsx";
-import { ConnectionLost } from "./ConnectionLost.tsx";
 import { CreditBanner } from "./CreditBanner.tsx";
 import { classes } from "./classes.ts";
 import { LazyDialog } from "./lazy.tsx";
@@ -17,6 +16,7 @@ import { Mark } from "./Mark.tsx";
 import { menuPopup } from "./Menu.tsx";
 import { Navigation } from "./Navigation.tsx";
 import { Notice, scrollIntoSight } from "./Notice.tsx";
+import { PageWarning } from "./PageWarning.tsx";
 import { PaletteButton } from "./PaletteButton.tsx";
 import { ACCOUNT_PAGES, OPERATOR_PAGES } from "./pages.ts";
 import styles from "./Shell.module.css";
@@ -109,7 +109,7 @@ export function Shell() {
         </div>
       </header>
       <div className={styles.page}>
-        <ConnectionLost />
+        <PageWarning />
         {signOut.error === null ? null : (
           <Notice tone="error" ref={scrollIntoSight}>
             <p>You are still signed in. {errorTextOf(signOut.error)}</p>

@@ -85,11 +85,10 @@ export async function openRecords(
   });
   const { recorder, journal } = audit;
   owesEntries = () => journal.rejectedLines() > 0 || recorder.owesEarlierEntries;
-  // The journal is replayed, so the spenders and claims of earlier starts of this node are no longer needed. If entries of locked accounts wait, a
-  // job closes the spenders later. The claims may be those of answers that wait with these entries: they end by themselves, like those of a node that
-  // is gone.
-  // A spender with a reserve of a locked account is closed when the account is free. The start does not wait for that.
+  // The journal is replayed, so the spenders and claims of earlier starts of this node are no longer needed. While entries of locked accounts wait, or
+  // a reserve of a locked account cannot be freed, the start goes on, and a job closes the spenders later.
   await resultWithin(CLOSED_WITHIN_MS, credits.closeOlder());
+  // The claims may be those of answers that wait with such entries. They end by themselves, like those of a node that is gone.
   if (!recorder.owesEarlierEntries) await idempotencyStore.clear(spender);
   const securityLog = new SecurityLog(database, longReads, now);
   teardown.add("credit", () => credits.stop());
