@@ -44,7 +44,7 @@ class Rows {
       },
       closeBelow: async (id) => {
         this.closes++;
-        await store.closeBelow(id);
+        return store.closeBelow(id);
       },
     };
   }

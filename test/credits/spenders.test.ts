@@ -19,11 +19,12 @@ it("a spender that is opened while older ones are being closed keeps its heartbe
       },
       closeBelow: async (id) => {
         closedBelow.push(id);
-        await store.closeBelow(id);
+        const areClosed = await store.closeBelow(id);
         if (closedBelow.length === 1)
           await new Promise<void>((resolve) => {
             answerClose = resolve;
           });
+        return areClosed;
       },
     },
     monotonicMs: () => 0,
@@ -152,7 +153,7 @@ describe("a spender that was replaced after a day", () => {
     const store = database.storeOf("node");
     const closeBelow = async (id: SpenderId) => {
       closes++;
-      await store.closeBelow(id);
+      return store.closeBelow(id);
     };
     credits = new Credits({
       store: { ...store, closeBelow },

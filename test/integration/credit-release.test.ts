@@ -281,27 +281,65 @@ describe("credit of a spender that is closed", () => {
     expect(await places()).toEqual({ free: 100n, reserves: 0, spenders: 0 });
   });
 
-  it("is free part by part: a locked account does not keep the others waiting", async () => {
-    const accounts = [accountId, await createAccount()];
-    for (const id of accounts)
-      await credit.ask({ accountId: id, spender, number: 1n, targetNanoUsd: 40n, extraNanoUsd: 0n });
-    const [first = accountId, last = accountId] = accounts.toSorted();
-    await using observer = await openDatabaseOf(service);
+  describe("while another transaction has locked one of its accounts", () => {
+    let accounts: readonly [AccountId, AccountId, AccountId];
+    let observer: Awaited<ReturnType<typeof openDatabaseOf>>;
+
+    beforeEach(async () => {
+      accounts = [
+        accountId,
+        await createAccount(),
+        await createAccount(),
+      ].toSorted() as unknown as typeof accounts;
+      for (const id of accounts)
+        await credit.ask({ accountId: id, spender, number: 1n, targetNanoUsd: 40n, extraNanoUsd: 0n });
+      observer = await openDatabaseOf(service);
+      return () => observer[Symbol.asyncDispose]();
+    });
+
     const free = async () => {
       const rows = await observer<{ free: bigint }[]>`
-        select free_nano_usd as free from accounts where id in (${first}, ${last}) order by id`;
+        select free_nano_usd as free from accounts
+        where id in (select value::uuid from jsonb_array_elements_text(${observer.json([...accounts])})) order by id`;
       return rows.map((row) => row.free);
     };
-    let closed: Promise<void> | undefined;
-    await inTransaction(sql, async (transaction) => {
-      await transaction`select from accounts where id = ${last} for update`;
-      closed = credit.closeBelow((spender + 1n) as SpenderId);
-      closed.catch(() => {});
-      await expect.poll(free, { timeout: 4_000 }).toEqual([100n, 60n]);
+
+    /** Runs `work` while the second of the accounts is locked. */
+    const beside = (work: () => Promise<void>) =>
+      inTransaction(sql, async (transaction) => {
+        await transaction`select from accounts where id = ${accounts[1]} for update`;
+        await work();
+      });
+
+    it("is free of the other accounts, and of that one when it is closed again", async () => {
+      const close = () => credit.closeBelow((spender + 1n) as SpenderId);
+      await beside(async () => {
+        expect(await close()).toBe(false);
+        expect(await free()).toEqual([100n, 60n, 100n]);
+        expect(await places()).toMatchObject({ spenders: 1 });
+      });
+      expect(await close()).toBe(true);
+      expect(await free()).toEqual([100n, 100n, 100n]);
+      expect(await places()).toMatchObject({ reserves: 0, spenders: 0 });
     });
-    await closed;
-    expect(await free()).toEqual([100n, 100n]);
-    expect(await places()).toMatchObject({ reserves: 0, spenders: 0 });
+
+    it("is free at once of all when it is released, and no other account waits for that", async () => {
+      const other = new PostgresCredit(sql, crypto.randomUUID(), "test");
+      const mine = await other.open();
+      let released: ReturnType<typeof other.release> | undefined;
+      await beside(async () => {
+        released = other.release(spender, "test");
+        released.catch(() => {});
+        const waiting = () =>
+          observer`select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`;
+        await expect.poll(waiting, { timeout: 4_000 }).not.toHaveLength(0);
+        for (const id of [accounts[0], accounts[2]])
+          await other.ask({ accountId: id, spender: mine, number: 1n, targetNanoUsd: 10n, extraNanoUsd: 0n });
+        expect(await free()).toEqual([50n, 60n, 50n]);
+      });
+      expect(await released).toEqual({ accounts: 3, amountNanoUsd: 120n });
+      expect(await free()).toEqual([90n, 100n, 90n]);
+    });
   });
 
   it("is not granted to an ask that waited for the end of its close", async () => {

@@ -23,6 +23,7 @@ const WHERE: Readonly<Record<ReintroducedFault, readonly Scenario[]>> = {
   "lost counts stay lost": [scenarios.REDIS_FORGETS_COUNTS],
   "admissions have an old epoch": [scenarios.REDIS_FORGETS_EPOCHS],
   "locked accounts hold up others": [scenarios.ACCOUNTS_ARE_LOCKED, scenarios.NODES_START_BESIDE_LOCKS],
+  "closes hold up others": [scenarios.NODES_START_BESIDE_LOCKS],
   "late admissions take slots": [scenarios.REDIS_ANSWERS_ARE_LOST],
 };
 

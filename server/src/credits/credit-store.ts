@@ -1,7 +1,7 @@
 import type { AccountId } from "../contract/account.ts";
 import type { SpenderId } from "../contract/ids.ts";
 
-/** Closing a spender takes longer the more accounts it has. */
+/** Closing or releasing a spender takes longer the more accounts it has. */
 export const CLOSE_TIMEOUT_MS = 60_000;
 
 /** Asks the database to change what an account has granted to a spender. Amounts in nano-USD. */
@@ -67,8 +67,10 @@ export interface CreditStore {
   /**
    * Closes this node's spenders with a lower id and frees what they have reserved, in several transactions: if it is interrupted, some of
    * their reserves are freed. Repeat it then. The spenders must neither owe charges nor have holds.
+   *
+   * @returns `false` if rows of an account were locked, so that its reserve is left. Repeat it then, too.
    */
-  closeBelow(id: SpenderId): Promise<void>;
+  closeBelow(id: SpenderId): Promise<boolean>;
   /** Lists other nodes' spenders that have not been seen for this long, by the database's clock. */
   listUnseen(unseenMs: number): Promise<readonly UnseenSpender[]>;
   /**

@@ -247,12 +247,15 @@ export class Credits {
     if (this.#hasOlder && replaced.every(isDrained)) await this.closeOlder();
   }
 
-  /** Closes the spenders of earlier starts and replaced ones, unless this node owes entries. Call it when all their charges are in the database. */
+  /**
+   * Closes the spenders of earlier starts and replaced ones, unless this node owes entries or an account is locked in the database. Call it when all
+   * their charges are in the database.
+   */
   async closeOlder(): Promise<void> {
     const current = this.#current;
     if (current === null || this.#parts.owesEntries()) return;
-    await withTimeout(CLOSE_TIMEOUT_MS, () => this.#parts.store.closeBelow(current.id));
-    if (this.#current !== current) return;
+    const areClosed = await withTimeout(CLOSE_TIMEOUT_MS, () => this.#parts.store.closeBelow(current.id));
+    if (!areClosed || this.#current !== current) return;
     this.#hasOlder = false;
     for (const id of this.#spenders.keys()) if (id !== current.id) this.#spenders.delete(id);
   }

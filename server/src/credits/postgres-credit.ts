@@ -2,7 +2,13 @@ import { recordAction } from "../accounts/actions-store.ts";
 import type { AccountId } from "../contract/account.ts";
 import type { Actor } from "../contract/action.ts";
 import type { SpenderId } from "../contract/ids.ts";
-import { type Database, inTransaction, type Transaction, violatesForeignKey } from "../database/database.ts";
+import {
+  type Database,
+  inTransaction,
+  isLockTimeout,
+  type Transaction,
+  violatesForeignKey,
+} from "../database/database.ts";
 import {
   type Ask,
   type AskAnswer,
@@ -18,6 +24,8 @@ import { AWAY_MS, type ListedSpender, type ReleasedSpender } from "./spenders.ts
 const SPENDER_REFERENCE = "credit_reserves_spender_fkey";
 /** How many accounts a transaction that closes a spender locks: asks and entries of these accounts wait for its end. */
 const CLOSED_AT_ONCE = 1_000;
+/** How long a transaction that closes or releases a spender waits for a lock. The accounts that it has locked already wait as long. */
+const LOCK_TIMEOUT_MS = 1_000;
 
 /** What is recorded of a release. */
 interface ReleaseNote {
@@ -140,29 +148,86 @@ export class PostgresCredit implements CreditStore {
     };
   }
 
-  async closeBelow(id: SpenderId): Promise<void> {
+  async closeBelow(id: SpenderId): Promise<boolean> {
     const own = await this.#database<{ id: SpenderId }[]>`
       select id from credit_spenders where node_id = ${this.#nodeId} and id < ${id}`;
+    let areClosed = true;
     for (const { id: spender } of own) {
-      await this.#freeAllButLast(spender);
-      await this.#close(spender, null);
+      if (!(await this.#closeOwn(spender))) areClosed = false;
     }
+    return areClosed;
   }
 
   /**
-   * Frees what a spender of this node has reserved, a part of the accounts after the other. What the last transaction can free together with
-   * deleting the spender is left. If the process dies between two of them, its next start closes the rest: nothing is owed by the spender or
-   * held of it any more. That isn't known of the spenders of other nodes, which are therefore released in one transaction.
+   * Frees what a spender of this node has reserved, a part of the accounts after the other, and deletes it. If the process dies between two
+   * transactions, its next start closes the rest: nothing is owed by the spender or held of it any more. That isn't known of the spenders
+   * of other nodes, which are therefore released in one transaction.
+   *
+   * @returns `false` if another transaction keeps an account locked, whose reserve is left.
    */
-  async #freeAllButLast(spender: SpenderId): Promise<void> {
-    const reserves = await this.#database<{ account_id: AccountId }[]>`
-      select account_id from credit_reserves where spender = ${spender} order by account_id`;
-    const accounts = reserves.map(({ account_id: id }) => id);
-    while (accounts.length > this.#closedAtOnce) {
-      const part = accounts.splice(0, this.#closedAtOnce);
-      const database = this.#database.withTimeout(CLOSE_TIMEOUT_MS);
-      await inTransaction(database, (sql) => freeReserves(sql, spender, part));
+  async #closeOwn(spender: SpenderId): Promise<boolean> {
+    try {
+      do await this.#freeReserves(spender);
+      while (!(await this.#deleteUnlessReserving(spender)));
+      return true;
+    } catch (error) {
+      if (!isLockTimeout(error)) throw error;
+      return false;
     }
+  }
+
+  /** Accounts that are locked come last, each in a transaction of its own: no other account waits with them. */
+  async #freeReserves(spender: SpenderId): Promise<void> {
+    const accounts = await this.#accountsOf(spender);
+    const locked: AccountId[] = [];
+    while (accounts.length > 0) {
+      const part = accounts.splice(0, this.#closedAtOnce);
+      const free = await this.#inShortTransaction(async (sql) => {
+        const rows = await sql<{ id: AccountId }[]>`
+          select id from accounts where id in (select value::uuid from jsonb_array_elements_text(${sql.json(part)}))
+          order by id for no key update skip locked`;
+        await freeReserves(
+          sql,
+          spender,
+          rows.map(({ id }) => id),
+        );
+        return new Set(rows.map(({ id }) => id));
+      });
+      locked.push(...part.filter((id) => !free.has(id)));
+    }
+    for (const id of locked) {
+      await this.#inShortTransaction(async (sql) => {
+        await sql`select from accounts where id = ${id} for no key update`;
+        await freeReserves(sql, spender, [id]);
+      });
+    }
+  }
+
+  /** @returns `false` if a late ask has inserted a reserve, which names the spender. */
+  async #deleteUnlessReserving(spender: SpenderId): Promise<boolean> {
+    try {
+      await this.#inShortTransaction((sql) => sql`delete from credit_spenders where id = ${spender}`);
+      return true;
+    } catch (error) {
+      if (!violatesForeignKey(error, SPENDER_REFERENCE)) throw error;
+      return false;
+    }
+  }
+
+  /** The accounts of which the spender has reserved credit, in the order in which they are locked. */
+  async #accountsOf(spender: SpenderId): Promise<AccountId[]> {
+    // Uses credit_reserves_by_spender.
+    const rows = await this.#database<{ id: AccountId }[]>`
+      select account_id as id from credit_reserves where spender = ${spender} order by account_id`;
+    return rows.map(({ id }) => id);
+  }
+
+  /** A transaction that may change many rows, but fails soon if it has to wait for one. */
+  #inShortTransaction<Result>(work: (sql: Transaction) => Promise<Result>): Promise<Result> {
+    return inTransaction(this.#database.withTimeout(CLOSE_TIMEOUT_MS), async (sql) => {
+      await sql.unsafe(`set local lock_timeout = ${LOCK_TIMEOUT_MS}`);
+      return work(sql);
+    });
   }
 
   async listUnseen(unseenMs: number): Promise<readonly UnseenSpender[]> {
@@ -182,18 +247,18 @@ export class PostgresCredit implements CreditStore {
     reason: string,
     by: Actor | null = null,
   ): Promise<ReleasedSpender | null> {
-    return this.#close(spender, { reason, by });
+    return this.#release(spender, { reason, by });
   }
 
   async releaseUnseen(spender: SpenderId, unseenMs: number, reason: string): Promise<boolean> {
-    return (await this.#close(spender, { reason, by: null, unseenMs })) !== null;
+    return (await this.#release(spender, { reason, by: null, unseenMs })) !== null;
   }
 
   /** Closes all spenders of other nodes, which are known to be gone. */
   async releaseOthers(reason: string): Promise<void> {
     const others = await this.#database<{ id: SpenderId }[]>`
       select id from credit_spenders where node_id <> ${this.#nodeId}`;
-    for (const { id } of others) await this.#close(id, { reason, by: null });
+    for (const { id } of others) await this.#release(id, { reason, by: null });
   }
 
   async list(): Promise<readonly ListedSpender[]> {
@@ -207,55 +272,66 @@ export class PostgresCredit implements CreditStore {
   }
 
   /**
-   * Frees what the spender has reserved, and deletes it. A reserve that is inserted meanwhile names the spender and makes
-   * the deletion fail. The transaction is then repeated.
+   * Frees what the spender has reserved and deletes it, in one transaction. A reserve that is inserted meanwhile names the spender and makes
+   * the deletion fail. The transaction is then repeated, as it is when another one keeps an account locked.
    */
-  async #close(spender: SpenderId, release: ReleaseNote | null): Promise<ReleasedSpender | null> {
+  async #release(spender: SpenderId, note: ReleaseNote): Promise<ReleasedSpender | null> {
+    const endMs = performance.now() + CLOSE_TIMEOUT_MS;
     for (;;) {
       try {
-        const database = this.#database.withTimeout(CLOSE_TIMEOUT_MS);
-        return await inTransaction(database, (sql) => closeSpender(sql, spender, release));
+        return await this.#inShortTransaction((sql) => releaseSpender(sql, spender, note));
       } catch (error) {
-        if (!violatesForeignKey(error, SPENDER_REFERENCE)) throw error;
+        if (isLockTimeout(error) && performance.now() < endMs) await this.#untilUnlocked(spender);
+        else if (!violatesForeignKey(error, SPENDER_REFERENCE)) throw error;
       }
     }
   }
+
+  /** Waits for the first of the spender's accounts that another transaction keeps locked, while no account waits for this node. */
+  async #untilUnlocked(spender: SpenderId): Promise<void> {
+    const accounts = await this.#accountsOf(spender);
+    const unlocked = await this.#database<{ id: AccountId }[]>`
+      select id from accounts where id in (select value::uuid from jsonb_array_elements_text(${this.#database.json(accounts)}))
+      order by id for no key update skip locked`;
+    const free = new Set(unlocked.map(({ id }) => id));
+    const locked = accounts.find((id) => !free.has(id));
+    if (locked === undefined) return;
+    await this.#database.withTimeout(
+      CLOSE_TIMEOUT_MS,
+    )`select from accounts where id = ${locked} for no key update`;
+  }
 }
 
-/** Frees what the spender has reserved of some accounts. */
+/** Frees what the spender has reserved of some accounts, which the transaction has locked. */
 async function freeReserves(
   sql: Transaction,
   spender: SpenderId,
   accounts: readonly AccountId[],
 ): Promise<void> {
-  const ids = sql.json([...accounts]);
-  await sql`
-    select from accounts where id in (select value::uuid from jsonb_array_elements_text(${ids}))
-    order by id for no key update`;
   await sql`
     with gone as (
       delete from credit_reserves
-      where spender = ${spender} and account_id in (select value::uuid from jsonb_array_elements_text(${ids}))
+      where spender = ${spender} and account_id in (select value::uuid from jsonb_array_elements_text(${sql.json([...accounts])}))
       returning account_id, granted_nano_usd - charged_nano_usd as amount
     )
     update accounts set free_nano_usd = free_nano_usd + gone.amount
     from gone where accounts.id = gone.account_id and gone.amount > 0`;
 }
 
-async function closeSpender(
+async function releaseSpender(
   sql: Transaction,
   spender: SpenderId,
-  release: ReleaseNote | null,
+  { reason, by, unseenMs }: ReleaseNote,
 ): Promise<ReleasedSpender | null> {
   // Uses credit_reserves_by_spender.
   await sql`
     select from accounts where id in (select account_id from credit_reserves where spender = ${spender})
     order by id for no key update`;
-  if (release?.unseenMs !== undefined) {
+  if (unseenMs !== undefined) {
     // The node may have returned since it was listed, and then it spends from what it has reserved.
     const unseen = await sql`
       select from credit_spenders
-      where id = ${spender} and seen_at < now() - ${release.unseenMs} * interval '1 millisecond' for update`;
+      where id = ${spender} and seen_at < now() - ${unseenMs} * interval '1 millisecond' for update`;
     if (unseen.length === 0) return null;
   }
   const [released = { accounts: 0, amountNanoUsd: 0n }] = await sql<ReleasedSpender[]>`
@@ -269,9 +345,9 @@ async function closeSpender(
     ),
     noted as (
       insert into credit_releases (spender, account_id, node_id, label, amount_nano_usd, user_id, reason)
-      select credit_spenders.id, gone.account_id, node_id, label, gone.amount, ${release?.by?.userId ?? null}, ${release?.reason ?? ""}
+      select credit_spenders.id, gone.account_id, node_id, label, gone.amount, ${by?.userId ?? null}, ${reason}
       from gone, credit_spenders
-      where credit_spenders.id = ${spender} and ${release !== null}
+      where credit_spenders.id = ${spender}
       on conflict do nothing
     )
     select count(*) filter (where amount > 0)::int as accounts, coalesce(sum(amount), 0)::bigint as "amountNanoUsd"
@@ -279,21 +355,19 @@ async function closeSpender(
   const [deleted] = await sql<{ label: string; node_id: string }[]>`
     delete from credit_spenders where id = ${spender} returning label, node_id`;
   if (deleted === undefined) return null;
-  if (release !== null) {
-    await recordAction(sql, {
-      at: new Date(),
-      by: release.by,
-      accountId: null,
-      action: "credit.release",
-      reason: release.reason,
-      before: {
-        spender: spender.toString(),
-        node: deleted.label,
-        accounts: released.accounts,
-        reservedNanoUsd: released.amountNanoUsd.toString(),
-      },
-      after: null,
-    });
-  }
+  await recordAction(sql, {
+    at: new Date(),
+    by,
+    accountId: null,
+    action: "credit.release",
+    reason,
+    before: {
+      spender: spender.toString(),
+      node: deleted.label,
+      accounts: released.accounts,
+      reservedNanoUsd: released.amountNanoUsd.toString(),
+    },
+    after: null,
+  });
   return released;
 }

@@ -8,6 +8,8 @@ export const INVARIANTS = {
   "refused for want": "a request is refused for want of credit only if its account has too little",
   "refused for reserves":
     "a request is told that others have reserved its account's credit only if the account has enough for it",
+  "refused for locks":
+    "a request is told that its account's credit cannot be checked only while rows of the account are locked, or the database is away",
   "refused for free": "what was refused is not charged",
   "key charged once": "an idempotency key that was answered is charged exactly once, and others at most once",
   "answered once": "all whole answers to an idempotency key are the same one",

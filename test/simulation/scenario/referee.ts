@@ -32,6 +32,8 @@ const MANY = { requests: 4, withinMs: 1_000, rememberedMs: 250 };
 
 /** Two accounts that are locked one after the other are waited for twice, for as long as a statement may take. */
 const RECORDED_WITHIN_MS = 12_000;
+/** A request may join an ask that was sent while rows of its account were locked. */
+const UNLOCKED_AGO_MS = 10_000;
 
 /** A shorter answer is not worth its price: a request that can't pay for it is refused. */
 const MIN_ANSWER_TOKENS = 16;
@@ -151,6 +153,7 @@ export class Referee {
     this.#lookAtTime(attempt);
     this.#lookAtWant(attempt);
     this.#lookAtReserves(attempt);
+    this.#lookAtUnavailable(attempt);
     const inUse = stuckKey(attempt, this.#databaseClockMs);
     if (inUse !== null) this.#report("keys come free", inUse);
     this.#spendable.ended(attempt);
@@ -236,6 +239,16 @@ export class Referee {
         "recorded soon",
         `request ${index} is not recorded ${RECORDED_WITHIN_MS / 1_000} s after its answer`,
       );
+  }
+
+  #lookAtUnavailable({ wish: { index, accountId }, startedMs, outcome }: Attempt): void {
+    if (outcome?.kind !== "refused" || outcome.status !== 503) return;
+    const isLocked = this.#parts.database.credit.locked.includes(accountId);
+    if (
+      !isLocked &&
+      (this.#unlockedMs.get(accountId) ?? Number.NEGATIVE_INFINITY) < startedMs - UNLOCKED_AGO_MS
+    )
+      this.#report("refused for locks", `request ${index} of ${accountId} is told: ${outcome.message}`);
   }
 
   #lookAtEntry({ wish, outcome, requestId }: Attempt, byId: ReadonlyMap<EntryId, AuditEntry>): void {

@@ -346,6 +346,7 @@ export const NODES_START_BESIDE_LOCKS = scenario(
     invariants: [
       ...MONEY.filter((name) => name !== "answered once" && name !== "key charged once"),
       "starts",
+      "refused for locks",
       "answered in time",
       "all drains",
     ],

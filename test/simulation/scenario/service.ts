@@ -10,6 +10,7 @@ import { SLOT_LEASE_MS } from "../../../server/src/contract/limits.ts";
 import { BUILT_IN_PLANS, limitsOf } from "../../../server/src/contract/plans.ts";
 import { Credits } from "../../../server/src/credits/credits.ts";
 import { Reads } from "../../../server/src/database/reads.ts";
+import { resultWithin } from "../../../server/src/errors/deadline.ts";
 import { FaultLog } from "../../../server/src/errors/fault-log.ts";
 import { Gateway } from "../../../server/src/gateway/gateway.ts";
 import { CLAIM_LEASE_MS, Idempotency } from "../../../server/src/idempotency/idempotency.ts";
@@ -39,6 +40,7 @@ const SECOND_MS = 1_000;
 const MAX_BODY_BYTES = 100_000;
 const UNFINISHED_BODY_BYTES = 100_000_000;
 const DRAIN_MS = 3_000;
+const CLOSED_WITHIN_MS = 2_000;
 
 export interface ServiceParts {
   readonly world: World;
@@ -98,7 +100,7 @@ export async function startService(parts: ServiceParts): Promise<Service> {
     },
   });
   await recorder.replay(leftover);
-  await credits.closeOlder();
+  await resultWithin(CLOSED_WITHIN_MS, credits.closeOlder());
   if (!recorder.owesEarlierEntries) await idempotencyStore.clear(spender);
   const publisher = new Publisher(admissions, database.unpublishedVersions(databaseLink));
   const access = new Access({

@@ -52,8 +52,10 @@ export class CreditDatabase {
   readonly repeated = new Set<EntryId>();
   readonly ledger: LedgerRow[] = [];
   readonly idempotency: IdempotencyTable;
-  /** Accounts whose chains other transactions have locked, as often as they are in the list. */
+  /** Accounts whose rows other transactions have locked, as often as they are in the list. */
   readonly locked: AccountId[] = [];
+  /** Accounts that a transaction which closes a spender has locked, while it waits for one of those above. */
+  readonly lockedByCloses: AccountId[] = [];
   /** Told after each statement that changes something, of the account that it changed. */
   onChange: (accountId: AccountId) => void = () => {};
   /** Told of each entry that is inserted, when its charge is made. */
@@ -190,19 +192,35 @@ export class CreditDatabase {
     return { gone, reclaimed };
   }
 
-  closeBelow(nodeId: string, below: SpenderId): void {
-    while (!this.closeNext(nodeId, below));
+  closeBelow(nodeId: string, below: SpenderId): boolean {
+    for (;;) {
+      const outcome = this.closeNext(nodeId, below);
+      if (outcome !== "went on") return outcome === "closed";
+    }
   }
 
-  /** One transaction of `closeBelow`, which frees one account. @returns whether nothing is left to close. */
-  closeNext(nodeId: string, below: SpenderId): boolean {
-    const former = [...this.spenders].find(([id, row]) => row.nodeId === nodeId && id < below);
-    if (former === undefined) return true;
-    const [id, { reserves }] = former;
-    const [next, ...others] = reserves;
-    if (next === undefined || others.length === 0) this.#close(...former);
-    else this.#free(id, ...next);
-    return false;
+  /** One transaction of `closeBelow`, which frees an account or deletes a spender: whether all is closed then, or what is left is locked. */
+  closeNext(nodeId: string, below: SpenderId): "went on" | "closed" | "locked" {
+    const former = [...this.spenders].filter(([id, row]) => row.nodeId === nodeId && id < below);
+    for (const [id, { reserves }] of former) {
+      const next = [...reserves].find(([accountId]) => !this.isLocked(accountId));
+      if (next !== undefined) this.#free(id, ...next);
+      else if (reserves.size === 0) this.spenders.delete(id);
+      else continue;
+      return "went on";
+    }
+    return former.length === 0 ? "closed" : "locked";
+  }
+
+  isLocked(accountId: AccountId): boolean {
+    return this.locked.includes(accountId) || this.lockedByCloses.includes(accountId);
+  }
+
+  /** The accounts of which this node's spenders with a lower id have reserved credit. */
+  accountsBelow(nodeId: string, below: SpenderId): readonly AccountId[] {
+    return [...this.spenders].flatMap(([id, row]) =>
+      row.nodeId === nodeId && id < below ? [...row.reserves.keys()] : [],
+    );
   }
 
   listUnseen(nodeId: string, unseenMs: number): readonly UnseenSpender[] {
@@ -240,7 +258,7 @@ export class CreditDatabase {
 
   /** Inserts the entries of accounts that are not locked. @returns the others. */
   insertUnlocked(entries: readonly AuditEntry[]): readonly AuditEntry[] {
-    const isLocked = ({ accountId }: AuditEntry) => this.locked.includes(accountId);
+    const isLocked = ({ accountId }: AuditEntry) => this.isLocked(accountId);
     this.insertEntries(entries.filter((entry) => !isLocked(entry)));
     return entries.filter(isLocked);
   }

@@ -1,8 +1,9 @@
 import type { UnpublishedVersions } from "../../../server/src/admission/publisher.ts";
 import type { EntrySink } from "../../../server/src/audit/entry-sink.ts";
+import type { AccountId } from "../../../server/src/contract/account.ts";
 import type { SpenderId } from "../../../server/src/contract/ids.ts";
 import type { KeyLookup } from "../../../server/src/contract/key.ts";
-import type { CreditStore } from "../../../server/src/credits/credit-store.ts";
+import { CLOSE_TIMEOUT_MS, type CreditStore } from "../../../server/src/credits/credit-store.ts";
 import { pauseFor } from "../../../server/src/errors/deadline.ts";
 import type { IdempotencyStore } from "../../../server/src/idempotency/idempotency.ts";
 import type { KeyStore } from "../../../server/src/keys/keys.ts";
@@ -59,11 +60,18 @@ export class SimulatedDatabase {
     const { credit } = this;
     return {
       open: () => link.call("openSpender", () => credit.open(nodeId)),
-      ask: (ask) => link.call("ask", () => credit.ask(ask)),
+      ask: async (ask) => {
+        if (credit.isLocked(ask.accountId)) await this.#waitInVain();
+        return link.call("ask", () => credit.ask(ask));
+      },
       heartbeat: (spenders) => link.call("heartbeat", () => credit.heartbeat(spenders)),
       closeBelow: async (id) => {
+        if (this.#faults.has("closes hold up others")) await this.#holdUp(credit.accountsBelow(nodeId, id));
         // Each part is a message of its own, so that nodes are killed and messages lost between two of them.
-        while (!(await link.call("closeBelow", () => credit.closeNext(nodeId, id))));
+        for (;;) {
+          const outcome = await link.call("closeBelow", () => credit.closeNext(nodeId, id));
+          if (outcome !== "went on") return outcome === "closed";
+        }
       },
       listUnseen: (unseenMs) => link.call("listUnseen", () => credit.listUnseen(nodeId, unseenMs)),
       releaseUnseen: (spender, unseenMs) =>
@@ -77,14 +85,28 @@ export class SimulatedDatabase {
     return {
       insertEntries: async (entries, { locked = "fail" } = {}) => {
         const isWaiting = locked !== "skip" || isHeldUp;
-        if (isWaiting && entries.some(({ accountId }) => credit.locked.includes(accountId))) {
-          await pauseFor(STATEMENT_TIMEOUT_MS).over;
-          if (locked === "fail" || isHeldUp)
-            throw Object.assign(new Error("canceling statement due to statement timeout"), { code: "57014" });
+        if (isWaiting && entries.some(({ accountId }) => credit.isLocked(accountId))) {
+          if (locked === "fail" || isHeldUp) await this.#waitInVain();
+          else await pauseFor(STATEMENT_TIMEOUT_MS).over;
         }
         return link.call("insertEntries", () => credit.insertUnlocked(entries));
       },
     };
+  }
+
+  /** As a statement does for which another transaction has locked rows. */
+  async #waitInVain(): Promise<never> {
+    await pauseFor(STATEMENT_TIMEOUT_MS).over;
+    throw Object.assign(new Error("canceling statement due to statement timeout"), { code: "57014" });
+  }
+
+  /** With the fault reintroduced: one transaction locks the accounts, and waits for one that is locked. */
+  async #holdUp(accounts: readonly AccountId[]): Promise<void> {
+    const { credit } = this;
+    if (!accounts.some((id) => credit.locked.includes(id))) return;
+    credit.lockedByCloses.push(...accounts);
+    await pauseFor(CLOSE_TIMEOUT_MS).over;
+    for (const id of accounts) credit.lockedByCloses.splice(credit.lockedByCloses.indexOf(id), 1);
   }
 
   /** With what a start asks of it besides. */

@@ -22,6 +22,8 @@ export const REINTRODUCED_FAULTS = {
     "a node names its admissions after the epoch of its own last read, which another node's read has ended",
   "locked accounts hold up others":
     "entries of all accounts wait while the database cannot record those of one account, whose rows are locked",
+  "closes hold up others":
+    "a spender is closed in a transaction that waits for an account whose rows are locked, and keeps the other accounts locked meanwhile",
   "late admissions take slots": "an admission that arrives after its release takes a slot",
 } as const;
 
