@@ -351,6 +351,47 @@ describe.skipIf(process.env.OSTIARY_TEST_DATABASE_URL === undefined)(
       },
     );
 
+    it("does not execute a request again whose idempotency key has its answer there, and then returns that answer", async () => {
+      await using first = await startService();
+      await using sql = await openDatabaseOf(first);
+      const { key, trpc } = await signUpWithKey(first.baseUrl);
+      const { id } = await trpc.account.get.query();
+      await chat(first, key);
+      await trpc.audit.list.query();
+      const ask = (service: Service) =>
+        sendChat(service.baseUrl, key, undefined, { headers: { "idempotency-key": "once" } });
+      const renewedAt = async () => {
+        const [row] = await sql<{ at: Date }[]>`
+          select renewed_at as at from idempotent_requests where account_id = ${id}`;
+        return row?.at.getTime() ?? 0;
+      };
+      const { answer, successor } = await inTransaction(sql, async (transaction) => {
+        await transaction`select from audit_chains where account_id = ${id} for update`;
+        // Its end waits for the database for some seconds. Then the journal is enough.
+        const response = await ask(first);
+        expect(response.status).toBe(200);
+        const answer = await response.text();
+        await first.kill();
+        await sql`update idempotent_requests set renewed_at = now() - interval '50 seconds' where account_id = ${id}`;
+        const leftMs = await renewedAt();
+        const successor = await startDuring(transaction, first);
+        const isRenewed = async () => {
+          await transaction`select 1`;
+          return (await renewedAt()) > leftMs;
+        };
+        await expect.poll(isRenewed, { timeout: 8_000 }).toBe(true);
+        // As if it could not be renewed for long.
+        await sql`update idempotent_requests set renewed_at = now() - interval '5 minutes' where account_id = ${id}`;
+        const again = await ask(successor);
+        expect(again.status).toBe(409);
+        expect((await again.json()).error.code).toBe("idempotency_key_in_use");
+        return { answer, successor };
+      });
+      await using _ = successor;
+      await expect.poll(async () => (await ask(successor)).status, { timeout: 20_000 }).toBe(200);
+      expect(await (await ask(successor)).text()).toBe(answer);
+    });
+
     it("starts while what an earlier process has reserved of the account's credit cannot be freed, and frees it later", async () => {
       await using first = await startService();
       await using sql = await openDatabaseOf(first);

@@ -45,6 +45,8 @@ export interface RecorderParts {
   readonly onCommitted?: OnCommitted;
   /** Called with entries that the database refuses, once their lines are in a file of rejected lines. */
   readonly onRejected?: (entries: readonly AuditEntry[]) => void;
+  /** Called with entries that an earlier process has left, if they wait for locked accounts. */
+  readonly onLeftByEarlier?: (entries: readonly AuditEntry[]) => void;
   /** Called with each entry as its request ends. */
   readonly onRecorded?: (entry: AuditEntry) => void;
   /** The maximum number of entries that wait for the database. */
@@ -164,7 +166,9 @@ export class Recorder {
     if (lines.length === 0) return;
     for (const { entry, segment } of lines) this.#addPending(entry, [segment]);
     this.#leftByEarlier = this.#recorded;
-    this.#keepApart(lines.map(({ entry }) => entry));
+    const entries = lines.map(({ entry }) => entry);
+    this.#keepApart(entries);
+    this.#parts.onLeftByEarlier?.(entries);
     this.#sending ??= this.#sendBatches();
   }
 

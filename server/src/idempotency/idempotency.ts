@@ -193,6 +193,28 @@ export class Idempotency {
   }
 
   /**
+   * Takes up the claims of answers that an earlier process of this node has given and the database does not have yet: until {@link forget}
+   * their requests are not executed again.
+   */
+  resume(
+    entries: readonly {
+      readonly accountId: AccountId;
+      readonly idempotency?: IdempotencyRecord | undefined;
+    }[],
+  ): void {
+    for (const { accountId, idempotency } of entries) {
+      if (idempotency === undefined) continue;
+      const { claim, answer } = idempotency;
+      const request: IdempotentRequest = {
+        accountId,
+        idempotencyKeyDigest: Buffer.from(idempotency.idempotencyKeyDigest, "base64"),
+        bodyDigest: Buffer.from(idempotency.bodyDigest, "base64"),
+      };
+      this.#hold(claim, { request, answerLength: answer?.text.length ?? 0 });
+    }
+  }
+
+  /**
    * Renews the claims of running requests when that is due. Call it every second: after a failure it is due at once, because other nodes may
    * take claims whose leases have ended as soon as the database answers again.
    */
@@ -241,8 +263,7 @@ export class Idempotency {
 
   #claimOf(request: IdempotentRequest, id: ClaimId): Claim {
     const held: HeldClaim = { request, answerLength: 0 };
-    this.#claims.set(id, held);
-    this.#running.set(nameOf(request), request);
+    this.#hold(id, held);
     return {
       id,
       answered: (answer) => {
@@ -276,6 +297,12 @@ export class Idempotency {
     if (!text.startsWith(SEALED_TEXT_PREFIX)) return { ...rest, text };
     const opened = this.#sealer.open(text, contextOf(request));
     return opened === null ? null : { ...rest, text: opened };
+  }
+
+  #hold(id: ClaimId, held: HeldClaim): void {
+    this.#claims.set(id, held);
+    this.#running.set(nameOf(held.request), held.request);
+    this.#waitingCharacters += held.answerLength;
   }
 
   #drop(id: ClaimId): void {

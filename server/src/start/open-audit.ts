@@ -19,8 +19,10 @@ import { JournalRepair } from "../journal/journal-repair.ts";
 import type { OpenNode } from "./open-node.ts";
 import type { Startup } from "./startup.ts";
 
-/** The functions that are called when entries are recorded, committed or rejected. */
-export type EntryListeners = Required<Pick<RecorderParts, "onRecorded" | "onCommitted" | "onRejected">> & {
+/** The functions that are called when entries are recorded, found in the journal, committed or rejected. */
+export type EntryListeners = Required<
+  Pick<RecorderParts, "onRecorded" | "onLeftByEarlier" | "onCommitted" | "onRejected">
+> & {
   /** Called for each amount that an account did not pay, once it is committed. */
   readonly onUncollected: (uncollected: Uncollected) => void;
 };

@@ -79,6 +79,7 @@ export async function openRecords(
         "a charge could not be collected",
       );
     },
+    onLeftByEarlier: (entries) => idempotency.resume(entries),
     onCommitted: onSettled,
     // The cost of rejected entries stays reserved only while their lines are in the journal (`owesEntries`).
     onRejected: onSettled,
@@ -88,7 +89,7 @@ export async function openRecords(
   // The journal is replayed, so the spenders and claims of earlier starts of this node are no longer needed. While entries of locked accounts wait, or
   // a reserve of a locked account cannot be freed, the start goes on, and a job closes the spenders later.
   await resultWithin(CLOSED_WITHIN_MS, credits.closeOlder());
-  // The claims may be those of answers that wait with such entries. They end by themselves, like those of a node that is gone.
+  // The claims may be those of answers that wait with such entries. The others end by themselves, like those of a node that is gone.
   if (!recorder.owesEarlierEntries) await idempotencyStore.clear(spender);
   const securityLog = new SecurityLog(database, longReads, now);
   teardown.add("credit", () => credits.stop());

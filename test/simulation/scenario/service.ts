@@ -94,6 +94,7 @@ export async function startService(parts: ServiceParts): Promise<Service> {
     sink: database.entrySink(databaseLink),
     durability: "journal",
     log,
+    onLeftByEarlier: (entries) => idempotency.resume(entries),
     onCommitted: (entries) => {
       credits.committed(entries);
       idempotency.forget(entries);
