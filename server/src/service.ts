@@ -60,6 +60,7 @@ async function start(startup: Startup): Promise<void> {
   };
   const procedures = openProcedures(startup, parts);
   const requests = await openRequests(startup, { ...parts, procedures });
+  await node.renewMembership();
   serving = await serve(startup, requests, records.auditTail);
   const { listensOn, serveWeb } = serving;
   serveWeb(await openWeb(startup, { ...parts, procedures, requests, dashboard, isStarted: () => isStarted }));

@@ -66,6 +66,7 @@ export async function joinNodes(config: Config, parts: MembershipParts) {
     return {
       renew: async () => {},
       fenceIfPresumedGone: () => {},
+      renewBeforeUse: async () => {},
       leave: async () => {},
       exchangeSettings: async () => [],
     };
@@ -92,6 +93,11 @@ export async function joinNodes(config: Config, parts: MembershipParts) {
     renew,
     /** Fences the node if others may count it as gone, such as after its machine was suspended. Call it every second, whatever `renew` waits for. */
     fenceIfPresumedGone,
+    /** Renews the membership before the first request: after a long start others may count the node as gone. If this fails, a job repeats it. */
+    renewBeforeUse: async () => {
+      fenceIfPresumedGone();
+      await renew().catch(() => {});
+    },
     leave: () => registry.remove({ id, life }),
     /** Records the node's settings. @returns those of the other nodes. */
     exchangeSettings: (own: Parameters<PostgresNodes["exchangeSettings"]>[1]) =>
