@@ -63,22 +63,22 @@ interface Found {
   readonly parameters: PathParameters;
 }
 
-/** The result for a request whose method and path no operation serves. */
-interface Unserved {
-  readonly operation: {
-    readonly kind: "unserved";
-    readonly failure: Failure;
-    /** What the operations of the path authenticate with, so that a refused credential is reported before the method; `null`: it is not checked. */
-    readonly auth: AuthMode | null;
-  };
-  readonly parameters: PathParameters;
+/** What stands in for the operation of a request whose method and path no operation serves. */
+export interface Unserved {
+  readonly kind: "unserved";
+  readonly failure: Failure;
+  /** What the operations of the path authenticate with, so that a refused credential is reported before the method; `null`: it is not checked. */
+  readonly auth: AuthMode | null;
 }
 
 /**
  * Finds the operation of a request's method and path, and notes the endpoint in the context. An operation that answers GET answers HEAD. If
  * there is none, the failure is `not_found`, or `method_not_allowed` with the header `allow`.
  */
-export function findOperation(request: RequestContext, operations: OperationTable): Found | Unserved {
+export function findOperation(
+  request: RequestContext,
+  operations: OperationTable,
+): Found | { readonly operation: Unserved; readonly parameters: PathParameters } {
   const { method, path } = request.exchange;
   const others: Operation[] = [];
   for (const found of operations.at(path)) {

@@ -12,7 +12,7 @@ import {
   requireStillAllowed,
 } from "./authenticate.ts";
 import { findModel } from "./find-model.ts";
-import { findOperation } from "./find-operation.ts";
+import { findOperation, type Unserved } from "./find-operation.ts";
 import { costBasisOf, holdCredit } from "./hold-credit.ts";
 import { claimOrReplay, keepAnswer, readIdempotencyKey } from "./idempotent-reply.ts";
 import { receiveBody } from "./receive-body.ts";
@@ -51,19 +51,10 @@ async function replyTo(request: RequestContext, services: Services): Promise<Rep
     return await runManagement(request, operation, parameters, services); // 401 and other 4xx
   }
   services.recorder.requireCapacity(); // 503
-  if (operation.kind === "unserved" && operation.auth !== null) {
-    const { auth, failure } = operation;
-    const identity = await authenticate(request, { auth }, services); // 401, 503
-    requireCapacityForAccount(request, services); // 503
-    await authorize(request, identity, services); // 401, 403, 503
-    throw failure; // 405
-  }
-  if (operation.kind === "public" || operation.kind === "unserved") {
-    request.caller = await callerOfSentKey(request, services); // 503
-    requireCapacityForAccount(request, services); // 503
-    if (operation.kind === "public") return await operation.run();
-    request.isWithoutKnownKey = request.caller === null;
-    throw operation.failure; // 404, 405
+  if (operation.kind === "unserved") return await refuseUnserved(request, operation, services); // 401, 403, 404, 405, 503
+  if (operation.kind === "public") {
+    await noteCallerOfSentKey(request, services); // 503
+    return await operation.run();
   }
   const identity = await authenticate(request, operation, services); // 401, 503; of a user at the dashboard also 400, 403, 404
   requireCapacityForAccount(request, services); // 503
@@ -135,6 +126,32 @@ async function runModel(
   const call = { input, accountId, exchange, body, paid, signal, startedMs, memory };
   const reply = await operation.run(call); // 400, 429, 502, 503, 504
   return keepAnswer(request, reply);
+}
+
+/**
+ * Refuses a request that no operation serves. Where the path has operations that take a credential, its refusal comes first: 401, 403, 503. Then
+ * follow 404 and 405.
+ */
+async function refuseUnserved(
+  request: RequestContext,
+  { auth, failure }: Unserved,
+  services: Services,
+): Promise<never> {
+  if (auth === null) {
+    await noteCallerOfSentKey(request, services);
+    request.isWithoutKnownKey = request.caller === null;
+  } else {
+    const identity = await authenticate(request, { auth }, services);
+    requireCapacityForAccount(request, services);
+    await authorize(request, identity, services);
+  }
+  throw failure;
+}
+
+/** Notes in whose log a request is recorded that needs no key, but may have one. */
+async function noteCallerOfSentKey(request: RequestContext, services: Services): Promise<void> {
+  request.caller = await callerOfSentKey(request, services);
+  requireCapacityForAccount(request, services);
 }
 
 /** Refuses an account whose entries fill the recorder. The refusal is not recorded, as its entry would be one more. */
