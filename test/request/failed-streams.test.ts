@@ -1,7 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { Unavailable } from "../../server/src/errors/failure.ts";
 import { upstreamFailure } from "../../server/src/gateway/upstream-failure.ts";
-import { FREE_FACTS, type Operation } from "../../server/src/operations/operation.ts";
+import type { Operation } from "../../server/src/operations/operation.ts";
+import { FREE_FACTS } from "../../server/src/operations/reply.ts";
 import { TransportError } from "../../server/src/upstream/transport.ts";
 import { exchangeOf, handlerOf } from "./account-handler.ts";
 

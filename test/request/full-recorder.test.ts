@@ -1,7 +1,8 @@
 import { expect, it } from "vitest";
 import type { AccountId } from "../../server/src/contract/account.ts";
 import { Failure, toFailure } from "../../server/src/errors/failure.ts";
-import { FREE_FACTS, type Operation, type StreamReply } from "../../server/src/operations/operation.ts";
+import type { Operation } from "../../server/src/operations/operation.ts";
+import { FREE_FACTS, type StreamReply } from "../../server/src/operations/reply.ts";
 import type { Exchange } from "../../server/src/request/exchange.ts";
 import type { Services } from "../../server/src/request/services.ts";
 import { CALLER, exchangeOf, handlerOf } from "./account-handler.ts";

@@ -3,7 +3,7 @@ import { type CatalogModel, catalogOf, TEXT_ONLY } from "../../server/src/catalo
 import { LiveCatalog } from "../../server/src/catalog/live-catalog.ts";
 import { createCompressor } from "../../server/src/operations/compressed-body.ts";
 import { listModels } from "../../server/src/operations/models.ts";
-import type { WholeReply } from "../../server/src/operations/operation.ts";
+import type { WholeReply } from "../../server/src/operations/reply.ts";
 
 const MODELS = 500;
 

@@ -6,7 +6,7 @@ import {
 } from "../../server/src/conversation/control-events.ts";
 import { EARLY_RESPONSE_CONTROL_EVENTS } from "../../server/src/conversation/response-format.ts";
 import { Failure, toFailure } from "../../server/src/errors/failure.ts";
-import { FREE_FACTS } from "../../server/src/operations/operation.ts";
+import { FREE_FACTS } from "../../server/src/operations/reply.ts";
 import { claimOrReplay, keepAnswer } from "../../server/src/request/idempotent-reply.ts";
 import type { RequestContext } from "../../server/src/request/request-context.ts";
 import type { Services } from "../../server/src/request/services.ts";

@@ -1,5 +1,6 @@
 import { expect, it } from "vitest";
-import { FREE_FACTS, type Operation } from "../../server/src/operations/operation.ts";
+import type { Operation } from "../../server/src/operations/operation.ts";
+import { FREE_FACTS } from "../../server/src/operations/reply.ts";
 import { exchangeOf, handlerOf } from "./account-handler.ts";
 
 it("an answer is sent once the concurrency slot of its request is free, for the client's next one", async () => {

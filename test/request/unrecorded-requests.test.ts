@@ -1,7 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { BodyBudget, shareOut } from "../../server/src/admission/body-budget.ts";
 import { Failure, toFailure } from "../../server/src/errors/failure.ts";
-import { FREE_FACTS, type Operation } from "../../server/src/operations/operation.ts";
+import type { Operation } from "../../server/src/operations/operation.ts";
+import { FREE_FACTS } from "../../server/src/operations/reply.ts";
 import type { Exchange } from "../../server/src/request/exchange.ts";
 import { exchangeOf, handlerOf } from "./account-handler.ts";
 

@@ -5,7 +5,7 @@ import type { RoutesFailed } from "../gateway/routes-failed.ts";
 import type { TextTally } from "../tokens/text-tally.ts";
 import type { Usage } from "../tokens/token-estimate.ts";
 import { UpstreamRefused, type WireAnswer } from "../upstream/dialect.ts";
-import { type EntryFacts, factsWithoutUsage } from "./operation.ts";
+import { type EntryFacts, factsWithoutUsage } from "./reply.ts";
 
 /** The facts of an answer. `reported`: the usage of its upstream; `null`: it is estimated. */
 export type FactsOf = (reported: Usage | null) => FoundFacts | Promise<FoundFacts>;

@@ -30,8 +30,9 @@ import {
   type Schema,
   schemaOf,
 } from "./openapi-parts.ts";
-import { jsonReply, NO_FACTS, type QueryOperation, type QuerySource } from "./operation.ts";
+import type { QueryOperation, QuerySource } from "./operation.ts";
 import { readChoice, readLimit, requireKnownParameters } from "./query-parameters.ts";
+import { jsonReply, NO_FACTS } from "./reply.ts";
 
 const AUDIT_ERRORS: readonly ErrorCode[] = [
   ...KEY_ERRORS,

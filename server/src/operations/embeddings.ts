@@ -6,7 +6,8 @@ import { bodySchema, modelName } from "./body-schema.ts";
 import { invalid } from "./invalid-field.ts";
 import { modelAnswer } from "./openapi-answers.ts";
 import { body, errors, IDEMPOTENCY_KEY, MODEL_ERRORS, schemaOf } from "./openapi-parts.ts";
-import { JSON_HEADERS, type ModelCall, type ModelOperation, type ModelUse, type Reply } from "./operation.ts";
+import type { ModelCall, ModelOperation, ModelUse } from "./operation.ts";
+import { JSON_HEADERS, type Reply } from "./reply.ts";
 import { type ModelOperationParts, rethrowCounted } from "./run-answer.ts";
 
 /** As OpenAI bounds it: "Create embeddings" of its API reference. */

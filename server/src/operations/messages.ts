@@ -29,7 +29,8 @@ import {
   object,
   schemaOf,
 } from "./openapi-parts.ts";
-import { FREE_FACTS, jsonReply, type ModelCall, type ModelOperation, type ModelUse } from "./operation.ts";
+import type { ModelCall, ModelOperation, ModelUse } from "./operation.ts";
+import { FREE_FACTS, jsonReply } from "./reply.ts";
 import { type ModelOperationParts, runAnswer } from "./run-answer.ts";
 
 export interface MessagesParts extends ModelOperationParts {

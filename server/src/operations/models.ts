@@ -15,15 +15,9 @@ import {
   ref,
   type Schema,
 } from "./openapi-parts.ts";
-import {
-  factsWithoutUsage,
-  JSON_HEADERS,
-  jsonReply,
-  NO_FACTS,
-  type QueryOperation,
-  type QuerySource,
-} from "./operation.ts";
+import type { QueryOperation, QuerySource } from "./operation.ts";
 import { readLimit } from "./query-parameters.ts";
+import { factsWithoutUsage, JSON_HEADERS, jsonReply, NO_FACTS } from "./reply.ts";
 
 const LIMITS = { default: 20, max: 1_000 };
 

@@ -7,7 +7,8 @@ import { FIELD_DESCRIPTIONS } from "./field-descriptions.ts";
 import { PRICE_FIELDS } from "./models.ts";
 import { MODEL_ANSWERS } from "./openapi-answers.ts";
 import { object, type Schema } from "./openapi-parts.ts";
-import { JSON_HEADERS, NO_FACTS, type Operation, type PublicOperation } from "./operation.ts";
+import type { Operation, PublicOperation } from "./operation.ts";
+import { JSON_HEADERS, NO_FACTS } from "./reply.ts";
 
 /** The groups of operations, by the first segment of their paths after `/v1/`. */
 const TAGS: Readonly<Record<string, { readonly name: string; readonly description: string }>> = {

@@ -13,17 +13,17 @@ import { TextTally } from "../tokens/text-tally.ts";
 import { NO_USAGE, type TokenEstimator, type Usage } from "../tokens/token-estimate.ts";
 import type { StreamedAnswer, WholeAnswer } from "../upstream/dialect.ts";
 import { type FactsOf, factsOfAnswer, factsOfFailure } from "./answer-facts.ts";
+import type { ModelCall } from "./operation.ts";
 import {
   type EntryFacts,
   EVENT_STREAM_HEADERS,
   factsWithoutUsage,
   HEARTBEAT_MS,
   JSON_HEADERS,
-  type ModelCall,
   type Reply,
   type StreamReply,
   type WholeReply,
-} from "./operation.ts";
+} from "./reply.ts";
 
 /** How many ignored fields a header names, and how much of each name. */
 const MAX_IGNORED_NAMES = 32;

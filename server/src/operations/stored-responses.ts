@@ -4,8 +4,9 @@ import type { JsonObject } from "../json/json.ts";
 import type { ResponseStore } from "../responses/response-store.ts";
 import { invalid } from "./invalid-field.ts";
 import { errors, json, KEY_ERRORS, object, parameter, query, ref } from "./openapi-parts.ts";
-import { jsonReply, type QueryOperation, type QuerySource } from "./operation.ts";
+import type { QueryOperation, QuerySource } from "./operation.ts";
 import { readChoice, readLimit, requireKnownParameters } from "./query-parameters.ts";
+import { jsonReply } from "./reply.ts";
 
 const LIMITS = { default: 20, max: 100 };
 /** Clients of OpenAI's API name with it what an answer may contain in addition. Stored responses have all that they can have. */

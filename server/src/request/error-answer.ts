@@ -2,7 +2,7 @@ import { envelopeOf, type Failure, headersOf } from "../errors/failure.ts";
 import { googleErrorOf } from "../errors/google-error.ts";
 import { messagesErrorOf, messagesStatusOf } from "../errors/messages-error.ts";
 import type { ResponseHeaders } from "../errors/response-headers.ts";
-import { JSON_HEADERS } from "../operations/operation.ts";
+import { JSON_HEADERS } from "../operations/reply.ts";
 import type { RequestHead } from "./exchange.ts";
 import { isMessagesClient } from "./messages-client.ts";
 import { GOOGLE_METHOD, OLLAMA_PATH } from "./not-found-hints.ts";

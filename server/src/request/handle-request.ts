@@ -3,7 +3,8 @@ import type { CatalogModel } from "../catalog/catalog.ts";
 import type { AccountId } from "../contract/account.ts";
 import type { JsonBody } from "../json/json-body.ts";
 import { unknownModel } from "../operations/models.ts";
-import type { ModelOperation, ModelUse, Reply } from "../operations/operation.ts";
+import type { ModelOperation, ModelUse } from "../operations/operation.ts";
+import type { Reply } from "../operations/reply.ts";
 import {
   authenticate,
   authorize,

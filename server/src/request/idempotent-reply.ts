@@ -5,16 +5,15 @@ import type { ControlEvents } from "../conversation/wire.ts";
 import { Failure, toFailure } from "../errors/failure.ts";
 import type { ResponseHeaders } from "../errors/response-headers.ts";
 import { idempotentRequest, MAX_ANSWER_CHARACTERS } from "../idempotency/idempotency.ts";
+import type { ModelOperation, ModelUse } from "../operations/operation.ts";
 import {
   type EntryFacts,
   EVENT_STREAM_HEADERS,
   FREE_FACTS,
   JSON_HEADERS,
-  type ModelOperation,
-  type ModelUse,
   type Reply,
   type StreamReply,
-} from "../operations/operation.ts";
+} from "../operations/reply.ts";
 import type { RequestContext } from "./request-context.ts";
 import type { Services } from "./services.ts";
 

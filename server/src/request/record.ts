@@ -1,7 +1,7 @@
 import { type AuditEntry, timeOfEntry } from "../contract/entry.ts";
 import type { IdempotencyRecord } from "../contract/kept-answer.ts";
 import type { AppendedLine } from "../journal/journal-write.ts";
-import { type EntryFacts, factsWithoutUsage } from "../operations/operation.ts";
+import { type EntryFacts, factsWithoutUsage } from "../operations/reply.ts";
 import type { Usage } from "../tokens/token-estimate.ts";
 import { tokensOfBytes } from "./receive-body.ts";
 import type { RequestContext } from "./request-context.ts";

@@ -13,7 +13,7 @@ import {
   type Reply,
   type StreamReply,
   type WholeReply,
-} from "../operations/operation.ts";
+} from "../operations/reply.ts";
 import { noteRefusedKey } from "./authenticate.ts";
 import { errorAnswerOf, statusFor } from "./error-answer.ts";
 import { requestIdHeaders } from "./messages-client.ts";

@@ -1,6 +1,6 @@
 import type { ControlEvents } from "../conversation/wire.ts";
 import { PrimedStream } from "../gateway/primed-stream.ts";
-import { HEARTBEAT_MS } from "../operations/operation.ts";
+import { HEARTBEAT_MS } from "../operations/reply.ts";
 import type { BodySink } from "./exchange.ts";
 
 type Chunk = string | Uint8Array;
