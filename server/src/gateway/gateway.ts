@@ -20,7 +20,7 @@ import { RetryBudget } from "./retry-budget.ts";
 import { shuffleByWeight } from "./route-order.ts";
 import { RoutesFailed } from "./routes-failed.ts";
 import type { Sender } from "./upstream-breaker.ts";
-import { type UpstreamHealth, UpstreamState } from "./upstream-health.ts";
+import { type UpstreamHealth, UpstreamState } from "./upstream-state.ts";
 import { type Verdict, verdictOf } from "./verdict.ts";
 import { errorWithoutCredential } from "./without-credential.ts";
 
@@ -61,18 +61,49 @@ export interface GatewayParts {
   readonly onCredentialRefused: (upstream: string) => void;
 }
 
-/** How a kind of request is sent to an upstream, once a route was chosen. */
-interface RouteCall<Answer> {
-  send(dialect: Dialect, upstream: Upstream, route: Route): Promise<Answer>;
+/** How one kind of request is sent to an upstream, once a route was chosen. */
+interface RequestKind<Request extends ModelRequest, Answer> {
+  send(request: Request, dialect: Dialect, call: UpstreamCall): Promise<Answer>;
   /** Waits for the first event of a stream. Calls `ended` when the answer has ended. */
   prime(answer: Answer, upstream: Upstream, ended: (reason: unknown) => void): Answer | Promise<Answer>;
   /** The usage that the upstream has reported of a stream so far. */
   usageSoFar(answer: Answer): Usage | null;
 }
 
+const EMBEDDINGS: RequestKind<EmbeddingRequest, WholeAnswer> = {
+  send: ({ body }, dialect, call) => dialect.embed({ ...call, body }),
+  prime: wholeAnswer,
+  usageSoFar: () => null,
+};
+
+function answersDatedBy(now: () => Date): RequestKind<AnswerRequest, WireAnswer> {
+  return {
+    send: (request, dialect, call) =>
+      answerThrough(dialect, call, request, () => headOf(call.publicModel, now)),
+    prime: primedAnswer,
+    usageSoFar: (answer) => (answer.kind === "stream" ? (answer.usageSoFar?.() ?? null) : null),
+  };
+}
+
+function headOf(model: string, now: () => Date): AnswerHead {
+  const id = crypto.randomUUID().replaceAll("-", "");
+  const nowS = () => Math.floor(now().getTime() / 1_000);
+  return { id, created: nowS(), now: nowS, model };
+}
+
+/** A route that is tried, with its upstream. */
+interface Trial {
+  readonly route: Route;
+  readonly upstream: Upstream;
+  readonly state: UpstreamState;
+  /** Whether no other route is left that may be tried. */
+  readonly isLast: boolean;
+}
+
 /** Sends requests to upstreams. */
 export class Gateway {
   readonly #parts: GatewayParts;
+  readonly #answers: RequestKind<AnswerRequest, WireAnswer>;
   readonly #states = new Map<string, UpstreamState>();
   /** The states of the current catalog's upstreams, found without building a key. */
   readonly #stateOfSame = new WeakMap<Upstream, UpstreamState>();
@@ -80,6 +111,7 @@ export class Gateway {
 
   constructor(parts: GatewayParts) {
     this.#parts = parts;
+    this.#answers = answersDatedBy(parts.now);
   }
 
   /**
@@ -89,32 +121,13 @@ export class Gateway {
    * @throws {Failure} the request can't be expressed in the upstream's dialect. Nothing was sent to that upstream.
    * @throws {RoutesFailed} with what the last route threw.
    */
-  answer(answerRequest: AnswerRequest): Promise<Routed<WireAnswer>> {
-    return this.#route<WireAnswer>(answerRequest, {
-      send: (dialect, upstream, route) => {
-        const call = upstreamCallOf(answerRequest, upstream, route);
-        return answerThrough(dialect, call, answerRequest, () => this.#head(answerRequest.model));
-      },
-      prime: primedAnswer,
-      usageSoFar: (answer) => (answer.kind === "stream" ? (answer.usageSoFar?.() ?? null) : null),
-    });
+  answer(request: AnswerRequest): Promise<Routed<WireAnswer>> {
+    return this.#route(this.#answers, request);
   }
 
   /** Embeds texts. @throws as {@link answer}. */
-  embed(embeddingRequest: EmbeddingRequest): Promise<Routed<WholeAnswer>> {
-    const { body } = embeddingRequest;
-    return this.#route<WholeAnswer>(embeddingRequest, {
-      send: (dialect, upstream, route) =>
-        dialect.embed({ ...upstreamCallOf(embeddingRequest, upstream, route), body }),
-      prime: wholeAnswer,
-      usageSoFar: () => null,
-    });
-  }
-
-  #head({ id: model }: CatalogModel): AnswerHead {
-    const id = crypto.randomUUID().replaceAll("-", "");
-    const now = () => Math.floor(this.#parts.now().getTime() / 1_000);
-    return { id, created: now(), now, model };
+  embed(request: EmbeddingRequest): Promise<Routed<WholeAnswer>> {
+    return this.#route(EMBEDDINGS, request);
   }
 
   /** The health of each upstream of the catalog. */
@@ -122,22 +135,20 @@ export class Gateway {
     return [...this.#parts.catalog.upstreams.values()].map((upstream) => this.#stateOf(upstream).health());
   }
 
-  async #route<Answer>(
-    { model, signal, accountId }: Pick<ModelRequest, "model" | "signal" | "accountId">,
-    call: RouteCall<Answer>,
+  async #route<Request extends ModelRequest, Answer>(
+    kind: RequestKind<Request, Answer>,
+    request: Request,
   ): Promise<Routed<Answer>> {
-    const sender = accountId ?? null;
+    const { model, signal } = request;
+    const sender = senderOf(request);
     const budget = this.#budgetOf(model);
     budget.countFirst(sender);
     const routes = [...shuffleByWeight(model.routes, this.#parts.random)];
     // These are the upstreams of the catalog in which the model was found. In a catalog that was loaded since, a name may stand for another server.
     const upstreams = this.#parts.catalog.upstreamsOf(model);
     let failed: RoutesFailed | null = null;
-    /**
-     * Counts the usage that the last failed attempt has reported; `null` if it reported none. Called when another attempt follows, because the request's
-     * entry records the usage of the last attempt only.
-     */
-    let countFailed: (() => void) | null = null;
+    /** The usage that the last attempt has reported with its failure. */
+    let reported: { readonly usage: Usage; readonly state: UpstreamState } | null = null;
     let wasSent = false;
     let shortestWaitMs = Number.POSITIVE_INFINITY;
     for (let route = routes.shift(); route !== undefined; route = routes.shift()) {
@@ -152,16 +163,16 @@ export class Gateway {
       // It is a retry only if something was sent before.
       if (wasSent && !budget.takeRetry(sender)) break;
       const isLast = !routes.some((left) => this.#isPassable(upstreams.get(left.upstream), sender));
+      // Another attempt follows, and the request's entry records the usage of the last one only.
+      reported?.state.countUnbilled(reported.usage);
+      reported = null;
       try {
-        const answer = await this.#attempt(upstream, route, state, { signal, sender, call, isLast });
-        countFailed?.();
-        countFailed = null;
+        const answer = await this.#attempt(kind, request, { route, upstream, state, isLast });
         if (answer !== null) return answer;
         failed = new RoutesFailed(route.upstream, atCapacity());
       } catch (reason) {
-        countFailed?.();
         const usage = reason instanceof UpstreamRefused ? reason.usage : null;
-        countFailed = usage === null ? null : () => state.countUnbilled(usage);
+        if (usage !== null) reported = { usage, state };
         // The request can't be expressed in this upstream's dialect. Nothing was sent.
         if (reason instanceof Failure && !(reason instanceof NoAnswerMemory)) throw reason;
         wasSent = true;
@@ -190,17 +201,13 @@ export class Gateway {
   }
 
   /** @returns `null` if the upstream has no free slot. Nothing was sent then. */
-  async #attempt<Answer>(
-    upstream: Upstream,
-    route: Route,
-    state: UpstreamState,
-    {
-      signal,
-      sender,
-      call,
-      isLast,
-    }: { signal: RequestSignal; sender: Sender; call: RouteCall<Answer>; isLast: boolean },
+  async #attempt<Request extends ModelRequest, Answer>(
+    kind: RequestKind<Request, Answer>,
+    request: Request,
+    { route, upstream, state, isLast }: Trial,
   ): Promise<Routed<Answer> | null> {
+    const { signal } = request;
+    const sender = senderOf(request);
     const release = state.slots.take(sender) ?? (isLast ? await state.slots.wait(signal, sender) : null);
     if (release === null) return null;
     const attempt = state.breaker.enter(sender);
@@ -221,8 +228,9 @@ export class Gateway {
     const left = () => ended(new TransportError("aborted", "the request was left"));
     signal.addEventListener("abort", left);
     try {
-      sent = await call.send(this.#dialectOf(upstream), upstream, route);
-      const primed = call.prime(sent, upstream, ended);
+      const call = upstreamCallOf(request, upstream, route);
+      sent = await kind.send(request, this.#dialectOf(upstream), call);
+      const primed = kind.prime(sent, upstream, ended);
       const answer = primed instanceof Promise ? await primed : primed;
       attempt.begun();
       return { answer, upstream: upstream.name };
@@ -230,7 +238,7 @@ export class Gateway {
       ended(reason);
       // A stream that fails before anything of it has reached the client is not charged, whatever usage it has reported.
       const isCharged = reason instanceof UpstreamRefused && reason.usage !== null;
-      const usage = isCharged || sent === null ? null : call.usageSoFar(sent);
+      const usage = isCharged || sent === null ? null : kind.usageSoFar(sent);
       if (usage !== null) state.countUnbilled(usage);
       throw errorWithoutCredential(reason, upstream);
     }
@@ -274,6 +282,10 @@ export class Gateway {
     this.#stateOfSame.set(upstream, state);
     return state;
   }
+}
+
+function senderOf({ accountId }: ModelRequest): Sender {
+  return accountId ?? null;
 }
 
 /** The call of a route's upstream. Releases what was reserved for the answer of the upstream before it. */

@@ -7,8 +7,8 @@ import { withFirstItem } from "./primed-stream.ts";
 import { cutCredential, errorWithoutCredential } from "./without-credential.ts";
 
 /**
- * Waits for the first event of a stream. It is not written inside `Gateway.answer`: functions that are made there keep the request in
- * memory, however long its prompt is, and those of a stream last as long as the stream.
+ * Waits for the first event of a stream. It does not know the request: the functions of a stream, which are made here, last as long as the stream,
+ * and would keep a prompt of any length in memory.
  */
 export function primedAnswer(
   answer: WireAnswer,

@@ -2,7 +2,7 @@ import type { Publisher } from "../admission/publisher.ts";
 import type { SettingsComparison } from "../admission/settings-comparison.ts";
 import type { PoolUse } from "../database/connection-pool.ts";
 import type { Gateway } from "../gateway/gateway.ts";
-import type { UpstreamHealth } from "../gateway/upstream-health.ts";
+import type { UpstreamHealth } from "../gateway/upstream-state.ts";
 import { type Metrics, NANO_USD_IN_USD } from "../metrics/metrics.ts";
 import type { OpenNode } from "./open-node.ts";
 import type { OpenRecords } from "./open-records.ts";
