@@ -1,5 +1,6 @@
+import { BATCH_ITEMS } from "../database/insert-all.ts";
 import { pauseFor } from "../errors/deadline.ts";
-import { LOCKED_RETRY_MS } from "./pending-entries.ts";
+import { LOCKED_RETRY_MS, type PendingEntries } from "./pending-entries.ts";
 
 /** The minimum interval between batches: nearly all of a small batch's cost is fixed. */
 const BATCH_EVERY_MS = 100;
@@ -8,22 +9,18 @@ const READ_BATCH_EVERY_MS = 25;
 
 /** Decides when the recorder starts its next batch. Entries are numbered from 1 in the order of recording. */
 export class BatchPacing {
-  readonly #isDue: () => boolean;
-  readonly #areLocked: () => boolean;
+  readonly #pending: Pick<PendingEntries, "queued">;
   /** The number of the last entry that an answer waits for, and of the last that a read waits for. */
   #awaited = 0;
   #awaitedByReads = 0;
   #startedMs = Number.NEGATIVE_INFINITY;
+  #isStopping = false;
   /** Ends the pause between two batches. */
   #endPause: () => void = () => {};
 
-  /**
-   * `isDue`: whether the next batch may start at once, even if neither an answer nor a read waits for it. `areLocked`: whether all entries are
-   * of locked accounts. Call {@link checkAgain} when one of them has changed.
-   */
-  constructor(isDue: () => boolean, areLocked: () => boolean) {
-    this.#isDue = isDue;
-    this.#areLocked = areLocked;
+  /** Call {@link checkAgain} when entries have been queued and until then none were. */
+  constructor(pending: Pick<PendingEntries, "queued">) {
+    this.#pending = pending;
   }
 
   /** Lets the batch with this entry start at once, because an answer waits for it. */
@@ -35,6 +32,12 @@ export class BatchPacing {
   /** Lets the batch with this entry start earlier, because a read waits for it. */
   hastenForRead(number: number): void {
     this.#awaitedByReads = number;
+    this.#endPause();
+  }
+
+  /** Lets all further batches start at once. */
+  stop(): void {
+    this.#isStopping = true;
     this.#endPause();
   }
 
@@ -54,9 +57,14 @@ export class BatchPacing {
   }
 
   #leftMs(processed: number): number {
-    if (this.#awaited > processed || this.#isDue()) return 0;
-    let everyMs = this.#awaitedByReads > processed ? READ_BATCH_EVERY_MS : BATCH_EVERY_MS;
-    if (this.#areLocked()) everyMs = LOCKED_RETRY_MS;
-    return this.#startedMs + everyMs - performance.now();
+    const { queued } = this.#pending;
+    if (this.#isStopping || this.#awaited > processed || queued >= BATCH_ITEMS) return 0;
+    return this.#startedMs + this.#everyMs(queued, processed) - performance.now();
+  }
+
+  #everyMs(queued: number, processed: number): number {
+    // All entries are of locked accounts.
+    if (queued === 0) return LOCKED_RETRY_MS;
+    return this.#awaitedByReads > processed ? READ_BATCH_EVERY_MS : BATCH_EVERY_MS;
   }
 }

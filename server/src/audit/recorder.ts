@@ -1,7 +1,7 @@
 import type { Logger } from "pino";
 import type { AccountId } from "../contract/account.ts";
 import type { AuditEntry } from "../contract/entry.ts";
-import { BATCH_ITEMS, type Inserted, insertAll } from "../database/insert-all.ts";
+import { type Inserted, insertAll } from "../database/insert-all.ts";
 import { ANSWER_TIMEOUT_MS, type Pause, pauseFor, resultWithin, withTimeout } from "../errors/deadline.ts";
 import { Failure, isUnreachable, Unavailable } from "../errors/failure.ts";
 import { reasonOf } from "../errors/problems.ts";
@@ -81,10 +81,7 @@ export interface Backlog {
 export class Recorder {
   readonly #parts: RecorderParts;
   readonly #pending = new PendingEntries();
-  readonly #pacing = new BatchPacing(
-    () => this.#stopped || this.#pending.queued >= BATCH_ITEMS,
-    () => this.#pending.queued === 0,
-  );
+  readonly #pacing = new BatchPacing(this.#pending);
   /** Set while batches are sent to the database. */
   #sending: Promise<void> | null = null;
   /** Set while the recorder waits to retry a failed batch. */
@@ -101,6 +98,8 @@ export class Recorder {
   #isFailing = false;
   /** Whether the last failure was that the database could not be reached. */
   #isUnreachable = false;
+  /** Whether some accounts were locked at the last batch. */
+  #areSomeLocked = false;
 
   constructor(parts: RecorderParts) {
     this.#parts = parts;
@@ -298,7 +297,7 @@ export class Recorder {
   /** Inserts the remaining entries if the database accepts them. The journal keeps the rest for the next start. */
   async stop(): Promise<void> {
     this.#stopped = true;
-    this.#pacing.checkAgain();
+    this.#pacing.stop();
     this.#retryPause?.end();
     this.#retryPause = null;
     await this.#sending;
@@ -368,25 +367,28 @@ export class Recorder {
     this.#isFailing = false;
     for (const pending of inserted) pending.state = "recorded";
     for (const { item } of refused) item.state = "refused";
-    const wereLocked = this.#pending.isLocked(null);
     this.#pending.remove(entries.filter(({ state }) => state !== "pending"));
-    const left = entries.filter(({ state }) => state === "pending").map(({ entry }) => entry);
-    this.#keepApart(left, wereLocked);
-    if (wereLocked && !this.#pending.isLocked(null))
-      log.info("audit entries of locked accounts are recorded again");
+    this.#keepApart(entries.filter(({ state }) => state === "pending").map(({ entry }) => entry));
     onCommitted?.(inserted.map(({ entry }) => entry));
     this.#announceOutcome();
   }
 
-  /** Keeps the entries of the accounts of which some were left out apart from the others. `wereLocked`: whether the log names accounts already. */
-  #keepApart(left: readonly AuditEntry[], wereLocked = false): void {
+  /** Keeps the entries of the accounts of which some were left out apart from the others. */
+  #keepApart(left: readonly AuditEntry[]): void {
+    const { log } = this.#parts;
     this.#pending.keepApart(new Set(left.map(({ accountId }) => accountId)));
     const accounts = this.#pending.lockedAccounts;
-    if (wereLocked || accounts.length === 0) return;
-    this.#parts.log.error(
-      { accounts: accounts.slice(0, MAX_NAMED), waiting: left.length },
-      "audit entries of accounts wait, because another transaction has locked rows of these accounts",
-    );
+    const areSomeLocked = accounts.length > 0;
+    // As for an outage, the log has the beginning and the end.
+    if (areSomeLocked && !this.#areSomeLocked) {
+      log.error(
+        { accounts: accounts.slice(0, MAX_NAMED), waiting: left.length },
+        "audit entries of accounts wait, because another transaction has locked rows of these accounts",
+      );
+    } else if (!areSomeLocked && this.#areSomeLocked) {
+      log.info("audit entries of locked accounts are recorded again");
+    }
+    this.#areSomeLocked = areSomeLocked;
   }
 
   /** Resolves when the next batch was committed or failed. */
