@@ -83,7 +83,7 @@ describe("headers", () => {
     fc.assert(
       fc.property(fc.array(textLike(`Bearer ${key}`, `bearer ${key}`, key), { maxLength: 3 }), (values) => {
         try {
-          const found = readBearer(values, false);
+          const found = readBearer(values, "key");
           requireKeyForm(found);
           expect(values).toEqual([`Bearer ${found}`]);
           expect(isKeyString(found)).toBe(true);
@@ -95,7 +95,7 @@ describe("headers", () => {
       }),
       RUNS,
     );
-    expectLinear((length) => refusing(() => readBearer([`Bearer sk-${" ".repeat(length)}`], false)), 10_000);
+    expectLinear((length) => refusing(() => readBearer([`Bearer sk-${" ".repeat(length)}`], "key")), 10_000);
   });
 
   it("with idempotency keys and content codings are either parsed or refused", () => {

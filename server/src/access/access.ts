@@ -11,7 +11,7 @@ import { type ErrorCode, Failure } from "../errors/failure.ts";
 import { type KeyMint, macOf } from "../keys/key-string.ts";
 import { atMost } from "../resources/at-most.ts";
 import { digestTextOf } from "../secrets/digest.ts";
-import { readBearer, requireKeyForm } from "./bearer.ts";
+import { type AcceptedCredential, readBearer, requireKeyForm } from "./bearer.ts";
 import { SnapshotCache } from "./snapshot-cache.ts";
 
 /** The caller of a request with an API key, by a snapshot that may be old. {@link Access.authorize} decides whether the request is allowed. */
@@ -91,12 +91,15 @@ export class Access {
   /**
    * Finds the caller of a request, synchronously if the key is cached. It does not decide whether the request is allowed.
    *
-   * @param acceptsToken Whether the caller may send a management token instead.
+   * @param accepted What the caller may send, for the message about a malformed header.
    * @throws {Failure} `invalid_api_key` when the header is malformed or the key does not exist;
    *   `server_is_overloaded` when the key cannot be checked.
    */
-  authenticate(authorization: readonly string[], acceptsToken = false): KeyCaller | Promise<KeyCaller> {
-    const keyString = readBearer(authorization, acceptsToken);
+  authenticate(
+    authorization: readonly string[],
+    accepted: AcceptedCredential = "key",
+  ): KeyCaller | Promise<KeyCaller> {
+    const keyString = readBearer(authorization, accepted);
     const digest = digestTextOf(keyString);
     const known = this.#knownCaller(digest);
     // A string with the digest of a known key is that key, so its form need not be checked.

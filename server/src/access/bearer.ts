@@ -2,19 +2,26 @@ import { Failure } from "../errors/failure.ts";
 import { isKeyString } from "../keys/key-string.ts";
 
 const BEARER = /^Bearer (sk-.*)$/;
-const KEY_FORM = "`Bearer <API_KEY>`, with one space, and the key begins with `sk-`.";
-const KEY_OR_TOKEN_FORM =
-  "`Bearer <CREDENTIAL>`, with one space. An API key begins with `sk-`, and a management token with `mt-`.";
 const SENT_MANAGEMENT_TOKEN = "This is a management token. Send an API key.";
+
+/** The credentials that a request may send. */
+export type AcceptedCredential = "key" | "key-or-management-token";
+
+/** What each of them must look like in the header. */
+const FORMS: { readonly [Accepted in AcceptedCredential]: string } = {
+  key: "`Bearer <API_KEY>`, with one space, and the key begins with `sk-`.",
+  "key-or-management-token":
+    "`Bearer <CREDENTIAL>`, with one space. An API key begins with `sk-`, and a management token with `mt-`.",
+};
 
 /**
  * Reads the key string of an `Authorization` header: exactly `Bearer sk-…`, one header, one space (specification,
  * sections 5 and 7). {@link requireKeyForm} checks the form of the key.
  *
- * @param acceptsToken Whether the caller may send a management token instead, which was read before.
+ * @param accepted A management token, if it is accepted, was read before.
  * @throws {Failure} `invalid_api_key` for everything else. The message never repeats what was sent.
  */
-export function readBearer(authorization: readonly string[], acceptsToken: boolean): string {
+export function readBearer(authorization: readonly string[], accepted: AcceptedCredential): string {
   const [value, ...others] = authorization;
   if (value === undefined) {
     throw invalidApiKey("No API key was sent. Send the header `Authorization: Bearer <API_KEY>`.");
@@ -25,8 +32,7 @@ export function readBearer(authorization: readonly string[], acceptsToken: boole
   if (readManagementToken(authorization) !== null) throw invalidApiKey(SENT_MANAGEMENT_TOKEN);
   const keyString = BEARER.exec(value)?.[1];
   if (keyString === undefined) {
-    const form = acceptsToken ? KEY_OR_TOKEN_FORM : KEY_FORM;
-    throw invalidApiKey(`The Authorization header is malformed. It must be exactly ${form}`);
+    throw invalidApiKey(`The Authorization header is malformed. It must be exactly ${FORMS[accepted]}`);
   }
   return keyString;
 }

@@ -8,17 +8,22 @@ const KINDS: { readonly [Code in ErrorCode]?: "revoked_key" | "account_suspended
   ip_blocked: "ip_blocked",
 };
 
+/** What is known of a request that was refused. */
+interface RefusedRequest {
+  /** A request without a credential is not an attempt with a key. */
+  readonly hasCredential: boolean;
+  readonly sourceIp: string | null;
+}
+
 /**
  * The security event for a request that was refused because of its key.
  *
  * @param thrown the refusal.
- * @param hasCredential whether the request had one. A request without one is not an attempt with a key.
  * @returns `null` for a refusal that is not about the key: a limit, an invalid request, a fault.
  */
 export function eventOfRefusedKey(
   thrown: unknown,
-  hasCredential: boolean,
-  sourceIp: string | null,
+  { hasCredential, sourceIp }: RefusedRequest,
 ): SecurityEvent | null {
   if (thrown instanceof RefusedCaller) {
     const kind = KINDS[thrown.failure.code];

@@ -139,9 +139,9 @@ async function useKey(
   { sourceIp }: ClientInfo,
 ): Promise<Permission> {
   try {
-    return await access.authorize(await access.authenticate([header], true), sourceIp);
+    return await access.authorize(await access.authenticate([header], "key-or-management-token"), sourceIp);
   } catch (thrown) {
-    const event = eventOfRefusedKey(thrown, true, sourceIp);
+    const event = eventOfRefusedKey(thrown, { hasCredential: true, sourceIp });
     if (event !== null) security.note(event);
     throw thrown;
   }

@@ -1,4 +1,5 @@
 import type { Permission } from "../access/access.ts";
+import type { AcceptedCredential } from "../access/bearer.ts";
 import type { ClientInfo } from "../accounts/user.ts";
 import type { AccountId } from "../contract/account.ts";
 import type { ControlEvents } from "../conversation/wire.ts";
@@ -11,8 +12,7 @@ import type { Reply } from "./reply.ts";
 
 /** What a request authenticates with. */
 export type AuthMode =
-  | "key"
-  | "key-or-management-token"
+  | AcceptedCredential
   /** The session of a person at the dashboard, for their account. */
   | "session"
   /** A session, with the id of one of the account's keys: the request is made with that key. */

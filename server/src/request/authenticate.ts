@@ -39,12 +39,11 @@ export async function authenticate(
     request.caller = await callerOfNamedKey(request, services);
     return { kind: "session-as-key", caller: request.caller };
   }
-  const acceptsToken = auth === "key-or-management-token";
-  if (acceptsToken) {
+  if (auth === "key-or-management-token") {
     const token = readManagementToken(exchange.header("authorization"));
     if (token !== null) return { kind: "management-token", token };
   }
-  const known = services.access.authenticate(authorizationOf(exchange), acceptsToken);
+  const known = services.access.authenticate(authorizationOf(exchange), auth);
   request.caller = known instanceof Promise ? await known : known;
   return { kind: "key", caller: request.caller };
 }
@@ -166,6 +165,7 @@ function readKeyUuid([value, ...others]: readonly string[]): KeyUuid {
 /** Records the security event of a request that was refused for its key, and marks a request whose key does not exist. Ignores other failures. */
 export function noteRefusedKey(request: RequestContext, thrown: unknown, security: SecurityEvents): void {
   if (thrown instanceof Failure && thrown.code === "invalid_api_key") request.isWithoutKnownKey = true;
-  const event = eventOfRefusedKey(thrown, hasCredential(request.exchange), request.sourceIp);
+  const { exchange, sourceIp } = request;
+  const event = eventOfRefusedKey(thrown, { hasCredential: hasCredential(exchange), sourceIp });
   if (event !== null) security.note(event);
 }

@@ -20,7 +20,7 @@ import { requestIdHeaders } from "./messages-client.ts";
 import { type Ending, record, releaseClaim } from "./record.ts";
 import type { RequestContext } from "./request-context.ts";
 import type { Services } from "./services.ts";
-import { primeStream, streamWriter } from "./stream-writer.ts";
+import { primeStream, type StreamWriter, streamWriter } from "./stream-writer.ts";
 
 /** The status in the entry of a request whose client disconnected before it was answered: nginx's code for it. */
 const CLIENT_CLOSED_REQUEST = 499;
@@ -63,9 +63,7 @@ async function respondStream(request: RequestContext, reply: StreamReply, servic
   request.status = 200;
   const stream = streamWriter(sink, reply.controlEvents, services.monotonicMs);
   request.stream = stream;
-  const sent = await sendChunks(request, reply, () =>
-    stream.send(chunks, () => exchange.isClientGone && request.claim === null),
-  );
+  const sent = await sendChunks(request, reply, stream, chunks);
   const { outcome, facts, last } = await completionOf(request, reply, sent, services);
   let { failure } = outcome;
   try {
@@ -86,13 +84,15 @@ interface StreamOutcome {
   readonly ending: Ending;
 }
 
+/** Sends the chunks of a reply. If its client has gone, the rest is only needed for an answer that is kept. */
 async function sendChunks(
   request: RequestContext,
   reply: StreamReply,
-  send: () => Promise<void>,
+  stream: StreamWriter,
+  chunks: StreamReply["chunks"],
 ): Promise<StreamOutcome> {
   try {
-    await send();
+    await stream.send(chunks, () => request.exchange.isClientGone && request.claim === null);
     return { failure: null, ending: ANSWERED };
   } catch (thrown) {
     if (request.signal.cause === "shutdown") return failedOutcome(stopping(), "shutdown");
