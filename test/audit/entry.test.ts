@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { AUDIT_FIELD_LIST } from "../../sdk/src/contract/audit-entry.ts";
 import { type AuditEntry, NO_TOKENS } from "../../server/src/contract/entry.ts";
 import { decodeEntry, encodeEntry } from "../../server/src/contract/entry-values.ts";
-import { publicView } from "../../server/src/management/audit.ts";
+import { publicView } from "../../server/src/management/procedures/audit.ts";
 import { BARE_ENTRY, CHARGED_ENTRY } from "../fixtures/audit-entry.ts";
 
 /** Its values have what a line or a column ends with. */

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { createAppRouter, type RpcServices } from "../../server/src/management/router.ts";
+import { createAppRouter } from "../../server/src/management/router.ts";
+import type { RpcServices } from "../../server/src/management/rpc-services.ts";
 import { signInOperator, startOperatedService } from "../fixtures/operator.ts";
 import type { Service } from "../fixtures/service.ts";
 import { type Owner, PASSWORD, signUp, signUpWithKey, type Visitor, visit } from "../fixtures/user.ts";

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { singleLine } from "../../server/src/management/inputs.ts";
+import { singleLine } from "../../server/src/management/procedures/inputs.ts";
 import { refusalOf } from "../fixtures/operator.ts";
 import { type Service, startService } from "../fixtures/service.ts";
 import { type Owner, PASSWORD, signUp, visit } from "../fixtures/user.ts";

@@ -31,6 +31,14 @@ export async function dropOldEntries(pool: Database, plans: Plans, now: Date): P
   await dropEmptyPartitions(database, now);
 }
 
+/** For how many past hours every account has its entries: older usage cannot be compared with them. */
+export function keptHours(plans: Plans): number {
+  const days = Object.values(plans).map(
+    ({ auditRetentionDays }) => auditRetentionDays ?? Number.POSITIVE_INFINITY,
+  );
+  return Math.min(...days) * 24 - 1;
+}
+
 async function accountsWithOlder(
   database: Database,
   plan: Plan,

@@ -1,13 +1,13 @@
 import process from "node:process";
 import { Command } from "commander";
 import { type Logger, pino } from "pino";
+import { keptHours } from "../audit/audit-retention.ts";
 import { addHelpCommands, wholeNumber } from "../cli/output.ts";
 import { operatorProgram, reportCommandFailure } from "../cli/run.ts";
 import type { Config } from "../config/config.ts";
 import { lockDataDir } from "../database/data-dir-lock.ts";
 import type { Database } from "../database/database.ts";
 import { MIGRATION_IS_BLOCKED, migrate } from "../database/migrate.ts";
-import { checkableHours } from "../management/operator.ts";
 import { withoutSecrets } from "../secrets/redact.ts";
 import { openDataDir } from "../start/data-dir.ts";
 import type { DatabaseUse } from "../start/database-check.ts";
@@ -104,8 +104,7 @@ function addCommands(program: Command, run: ServerRun): void {
     .action(({ hours }: { hours: number }) =>
       report(
         run,
-        (database, { plans }) =>
-          backupCheck(database, run.migrations, Math.min(hours, checkableHours(plans))),
+        (database, { plans }) => backupCheck(database, run.migrations, Math.min(hours, keptHours(plans))),
         { isOnlyRead: true },
       ),
     );

@@ -6,7 +6,7 @@ import { toFailure } from "../../errors/failure.ts";
 import { MANAGEMENT_TOKEN, ref } from "../../operations/openapi-parts.ts";
 import type { ManagementOperation } from "../../operations/operation.ts";
 import { NO_FACTS } from "../../operations/reply.ts";
-import { afterPosition, MAX_LINES } from "../action-chain.ts";
+import { afterPosition, MAX_LINES } from "../procedures/action-chain.ts";
 import { callingOwner, failureOfInput, readerOf } from "../trpc.ts";
 import { admitCaller, type RestCallParts, requireSameToken, restErrors } from "./rest-call.ts";
 import { inRestTerms, readRestInput, restFieldsOf, restParameters } from "./rest-input.ts";

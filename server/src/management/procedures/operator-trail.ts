@@ -1,10 +1,10 @@
 import * as z from "zod";
-import { filterInput } from "../audit/filter.ts";
-import { ACTION_NAMES, type ActionId } from "../contract/action.ts";
+import { filterInput } from "../../audit/filter.ts";
+import { ACTION_NAMES, type ActionId } from "../../contract/action.ts";
+import type { RpcServices } from "../rpc-services.ts";
+import { operatorProcedure } from "../trpc.ts";
 import { actionChainReads, exportInput, verificationInput } from "./action-chain.ts";
 import { accountId, paging, singleLine } from "./inputs.ts";
-import type { RpcServices } from "./router.ts";
-import { operatorProcedure } from "./trpc.ts";
 
 /** What operators read of the audit trail of all accounts. */
 export function trailReads({ accountAdmin, reads }: RpcServices) {

@@ -1,11 +1,11 @@
 import * as z from "zod";
-import type { Session } from "../accounts/sign-in.ts";
-import type { SessionId, SignedIn } from "../accounts/user.ts";
-import type { Account } from "../contract/account.ts";
-import { Failure } from "../errors/failure.ts";
+import type { Session } from "../../accounts/sign-in.ts";
+import type { SessionId, SignedIn } from "../../accounts/user.ts";
+import type { Account } from "../../contract/account.ts";
+import { Failure } from "../../errors/failure.ts";
+import type { RpcServices } from "../rpc-services.ts";
+import { publicProcedure, type RpcContext, router, sessionProcedure } from "../trpc.ts";
 import { idOf, singleLine } from "./inputs.ts";
-import type { RpcServices } from "./router.ts";
-import { publicProcedure, type RpcContext, router, sessionProcedure } from "./trpc.ts";
 
 /** An e-mail address of up to 254 characters. */
 export const emailInput = z.email("must be an e-mail address").max(254);

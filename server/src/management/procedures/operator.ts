@@ -1,5 +1,7 @@
 import * as z from "zod";
-import type { Plans } from "../contract/plans.ts";
+import { keptHours } from "../../audit/audit-retention.ts";
+import type { RpcServices } from "../rpc-services.ts";
+import { operatorProcedure, router } from "../trpc.ts";
 import { emailInput } from "./auth.ts";
 import { journalRouter } from "./journal.ts";
 import { operatorAccountsRouter } from "./operator-accounts.ts";
@@ -9,18 +11,8 @@ import { operatorNodesRouter } from "./operator-nodes.ts";
 import { serviceReports } from "./operator-reports.ts";
 import { trailReads } from "./operator-trail.ts";
 import { providersRouter } from "./providers.ts";
-import type { RpcServices } from "./router.ts";
-import { operatorProcedure, router } from "./trpc.ts";
 
 const MAX_RECONCILED_HOURS = 366 * 24;
-
-/** Entries older than the shortest retention are deleted, so older usage cannot be compared with them. */
-export function checkableHours(plans: Plans): number {
-  const days = Object.values(plans).map(
-    ({ auditRetentionDays }) => auditRetentionDays ?? Number.POSITIVE_INFINITY,
-  );
-  return Math.min(...days) * 24 - 1;
-}
 
 /** Procedures for operators. Every change is recorded in the audit trail: see `audit`. */
 export function operatorRouter(services: RpcServices) {
@@ -78,7 +70,7 @@ export function operatorRouter(services: RpcServices) {
           .prefault({}),
       )
       .query(({ ctx, input }) =>
-        reads.inOneSlice(ctx.reader, () => reconciler.check(Math.min(input.hours, checkableHours(plans)))),
+        reads.inOneSlice(ctx.reader, () => reconciler.check(Math.min(input.hours, keptHours(plans)))),
       ),
 
     /** Lines of the answering node's journal that could not be read or recorded. */

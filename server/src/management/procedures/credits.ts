@@ -1,12 +1,12 @@
 import * as z from "zod";
-import type { AccountId } from "../contract/account.ts";
-import type { LedgerEntryId } from "../contract/ids.ts";
-import { readPage } from "../database/page.ts";
-import { ANSWER_TIMEOUT_MS, withTimeout } from "../errors/deadline.ts";
-import { Failure } from "../errors/failure.ts";
+import type { AccountId } from "../../contract/account.ts";
+import type { LedgerEntryId } from "../../contract/ids.ts";
+import { readPage } from "../../database/page.ts";
+import { ANSWER_TIMEOUT_MS, withTimeout } from "../../errors/deadline.ts";
+import { Failure } from "../../errors/failure.ts";
+import type { RpcServices } from "../rpc-services.ts";
+import { accountReadProcedure, router } from "../trpc.ts";
 import { paging } from "./inputs.ts";
-import type { RpcServices } from "./router.ts";
-import { accountReadProcedure, router } from "./trpc.ts";
 
 const page = z.strictObject(paging<LedgerEntryId>()).prefault({});
 

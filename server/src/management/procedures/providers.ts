@@ -1,15 +1,15 @@
 import * as z from "zod";
-import type { Upstream } from "../catalog/catalog.ts";
-import { UPSTREAM_SETTINGS } from "../catalog/catalog-file.ts";
-import { Credential } from "../catalog/credential.ts";
-import { CatalogError } from "../catalog/load-catalog.ts";
-import { writeProviderCatalog } from "../catalog/provider-catalog.ts";
-import type { Actor, NewAction } from "../contract/action.ts";
-import { Failure } from "../errors/failure.ts";
-import { checkProvider, LISTING_DIALECTS } from "../upstream/check-provider.ts";
-import { DIALECTS } from "../upstream/dialects.ts";
-import type { RpcServices } from "./router.ts";
-import { operatorProcedure, router } from "./trpc.ts";
+import type { Upstream } from "../../catalog/catalog.ts";
+import { UPSTREAM_SETTINGS } from "../../catalog/catalog-file.ts";
+import { Credential } from "../../catalog/credential.ts";
+import { CatalogError } from "../../catalog/load-catalog.ts";
+import { writeProviderCatalog } from "../../catalog/provider-catalog.ts";
+import type { Actor, NewAction } from "../../contract/action.ts";
+import { Failure } from "../../errors/failure.ts";
+import { checkProvider, LISTING_DIALECTS } from "../../upstream/check-provider.ts";
+import { DIALECTS } from "../../upstream/dialects.ts";
+import type { RpcServices } from "../rpc-services.ts";
+import { operatorProcedure, router } from "../trpc.ts";
 
 /** The dialect that the provider speaks. */
 const dialect = z.enum(LISTING_DIALECTS);

@@ -1,11 +1,11 @@
 import * as z from "zod";
-import type { AccountId } from "../contract/account.ts";
-import type { KeyUuid } from "../contract/key.ts";
-import type { Reader } from "../database/reads.ts";
-import type { Keys } from "../keys/keys.ts";
+import type { AccountId } from "../../contract/account.ts";
+import type { KeyUuid } from "../../contract/key.ts";
+import type { Reader } from "../../database/reads.ts";
+import type { Keys } from "../../keys/keys.ts";
+import type { RpcServices } from "../rpc-services.ts";
+import { accountProcedure, accountReadProcedure, router } from "../trpc.ts";
 import { CURSOR, idempotencyKey, idOf, LIMIT, label, searchText, wholeNumber } from "./inputs.ts";
-import type { RpcServices } from "./router.ts";
-import { accountProcedure, accountReadProcedure, router } from "./trpc.ts";
 
 /** The id of the key, a UUID. Not its key ID. */
 const id = idOf<KeyUuid>().describe("The id of the key, a UUID. Not its key ID.");

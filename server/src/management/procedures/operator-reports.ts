@@ -1,9 +1,9 @@
 import * as z from "zod";
-import { SECURITY_EVENT_KINDS } from "../../../sdk/src/contract/security-event-kinds.ts";
-import { filterInput } from "../audit/filter.ts";
+import { SECURITY_EVENT_KINDS } from "../../../../sdk/src/contract/security-event-kinds.ts";
+import { filterInput } from "../../audit/filter.ts";
+import type { RpcServices } from "../rpc-services.ts";
+import { operatorProcedure } from "../trpc.ts";
 import { accountId, paging } from "./inputs.ts";
-import type { RpcServices } from "./router.ts";
-import { operatorProcedure } from "./trpc.ts";
 import { spanInput, spanOf } from "./usage.ts";
 
 /** What operators read of the requests of all accounts, and of refused ones. */

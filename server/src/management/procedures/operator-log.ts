@@ -1,11 +1,11 @@
 import * as z from "zod";
-import { filterInput, filterOf } from "../audit/filter.ts";
-import type { AccountId } from "../contract/account.ts";
-import type { ListedEntry } from "../contract/entry.ts";
+import { filterInput, filterOf } from "../../audit/filter.ts";
+import type { AccountId } from "../../contract/account.ts";
+import type { ListedEntry } from "../../contract/entry.ts";
+import type { RpcServices } from "../rpc-services.ts";
+import { operatorProcedure, router } from "../trpc.ts";
 import { entryPage, publicView, requestId } from "./audit.ts";
 import { idOf } from "./inputs.ts";
-import type { RpcServices } from "./router.ts";
-import { operatorProcedure, router } from "./trpc.ts";
 
 /** The id of an account. Default: all accounts. */
 const accountId = idOf<AccountId>().optional();

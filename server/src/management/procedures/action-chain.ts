@@ -1,7 +1,7 @@
 import * as z from "zod";
-import type { ActionChain, ActionChainReport, ActionLines } from "../accounts/action-chain.ts";
-import type { AccountId } from "../contract/account.ts";
-import type { Reader, Reads } from "../database/reads.ts";
+import type { ActionChain, ActionChainReport, ActionLines } from "../../accounts/action-chain.ts";
+import type { AccountId } from "../../contract/account.ts";
+import type { Reader, Reads } from "../../database/reads.ts";
 import { chainPosition, sha256Digest } from "./inputs.ts";
 
 /** The maximum number of lines that are read at a time. */

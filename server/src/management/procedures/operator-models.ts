@@ -1,6 +1,6 @@
+import type { RpcServices } from "../rpc-services.ts";
+import { operatorProcedure } from "../trpc.ts";
 import { testUpstream } from "./providers.ts";
-import type { RpcServices } from "./router.ts";
-import { operatorProcedure } from "./trpc.ts";
 
 /** What operators read of models and of the upstreams that serve them. */
 export function modelReads(services: RpcServices) {

@@ -1,12 +1,12 @@
 import * as z from "zod";
-import { ACTIVE_KEY_LIMITS, type AccountId, rulesInForce } from "../contract/account.ts";
-import type { Action, ActionId } from "../contract/action.ts";
-import { limitsOf } from "../contract/plans.ts";
-import { Failure } from "../errors/failure.ts";
+import { ACTIVE_KEY_LIMITS, type AccountId, rulesInForce } from "../../contract/account.ts";
+import type { Action, ActionId } from "../../contract/action.ts";
+import { limitsOf } from "../../contract/plans.ts";
+import { Failure } from "../../errors/failure.ts";
+import type { RpcServices } from "../rpc-services.ts";
+import { accountProcedure, accountReadProcedure, router } from "../trpc.ts";
 import { actionChainReads, exportInput, verificationInput } from "./action-chain.ts";
 import { ipAddress, paging } from "./inputs.ts";
-import type { RpcServices } from "./router.ts";
-import { accountProcedure, accountReadProcedure, router } from "./trpc.ts";
 
 export function accountRouter(services: RpcServices) {
   const { accountAdmin, ipRules, plans, responsesTtlDays, admission, reads } = services;

@@ -1,12 +1,12 @@
 import * as z from "zod";
-import { requireNetworks } from "../accounts/account-admin.ts";
-import type { AccountChange, IpRuleChange } from "../accounts/account-change.ts";
-import { type AccountId, type IpRules, PLANS } from "../contract/account.ts";
-import type { Actor } from "../contract/action.ts";
-import { digestOf } from "../secrets/digest.ts";
+import { requireNetworks } from "../../accounts/account-admin.ts";
+import type { AccountChange, IpRuleChange } from "../../accounts/account-change.ts";
+import { type AccountId, type IpRules, PLANS } from "../../contract/account.ts";
+import type { Actor } from "../../contract/action.ts";
+import { digestOf } from "../../secrets/digest.ts";
+import type { RpcServices } from "../rpc-services.ts";
+import { operatorProcedure } from "../trpc.ts";
 import { accountId, idempotencyKey, ipAddress, reason } from "./inputs.ts";
-import type { RpcServices } from "./router.ts";
-import { operatorProcedure } from "./trpc.ts";
 
 const MAX_NETWORKS = 1_000;
 /** Enough for the maximum number of networks, each with up to 64 characters. */

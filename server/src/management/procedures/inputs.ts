@@ -1,8 +1,8 @@
 import * as z from "zod";
-import type { AccountId } from "../contract/account.ts";
-import { RECORDABLE, RECORDABLE_ERROR } from "../contract/recorded-text.ts";
-import { parseAddress } from "../networks/networks.ts";
-import { holdsSecret } from "../secrets/redact.ts";
+import type { AccountId } from "../../contract/account.ts";
+import { RECORDABLE, RECORDABLE_ERROR } from "../../contract/recorded-text.ts";
+import { parseAddress } from "../../networks/networks.ts";
+import { holdsSecret } from "../../secrets/redact.ts";
 import { joinersAreNeeded, withoutComposedEmoji } from "./needed-joiners.ts";
 
 const UNREADABLE = "must not contain control or invisible characters";

@@ -1,10 +1,10 @@
 import * as z from "zod";
-import type { SpenderId } from "../contract/ids.ts";
-import type { PostgresCredit } from "../credits/postgres-credit.ts";
-import { Failure } from "../errors/failure.ts";
+import type { SpenderId } from "../../contract/ids.ts";
+import type { PostgresCredit } from "../../credits/postgres-credit.ts";
+import { Failure } from "../../errors/failure.ts";
+import type { RpcServices } from "../rpc-services.ts";
+import { operatorProcedure, router } from "../trpc.ts";
 import { reason } from "./inputs.ts";
-import type { RpcServices } from "./router.ts";
-import { operatorProcedure, router } from "./trpc.ts";
 
 /** The `id` of the node in the list. */
 const spenderId = z

@@ -1,10 +1,10 @@
 import * as z from "zod";
-import { isTimeZone } from "../../../sdk/src/contract/time-intervals.ts";
-import { type PeriodBound, periodIn, zonedPeriodEnd, zonedPeriodStart } from "../audit/time-bounds.ts";
-import type { KeyUuid } from "../contract/key.ts";
+import { isTimeZone } from "../../../../sdk/src/contract/time-intervals.ts";
+import { type PeriodBound, periodIn, zonedPeriodEnd, zonedPeriodStart } from "../../audit/time-bounds.ts";
+import type { KeyUuid } from "../../contract/key.ts";
+import type { RpcServices } from "../rpc-services.ts";
+import { accountReadProcedure, router } from "../trpc.ts";
 import { idOf } from "./inputs.ts";
-import type { RpcServices } from "./router.ts";
-import { accountReadProcedure, router } from "./trpc.ts";
 
 /** The period and its intervals. */
 export const spanInput = {

@@ -1,18 +1,18 @@
 import { tracked } from "@trpc/server";
 import * as z from "zod";
-import { RefusedCaller } from "../access/access.ts";
-import { AUDIT_PAGE_LIMIT, type AuditLog } from "../audit/audit-log.ts";
-import type { TailNews } from "../audit/audit-tail.ts";
-import type { AsOf } from "../audit/cursor.ts";
-import { filterInput, filterOf } from "../audit/filter.ts";
-import { shownOf } from "../audit/public-entry.ts";
-import type { AccountId } from "../contract/account.ts";
-import { entryIdOf, type ListedEntry, requestIdOf, tokenCountOf } from "../contract/entry.ts";
-import type { Reader } from "../database/reads.ts";
-import { Failure, toFailure } from "../errors/failure.ts";
+import { RefusedCaller } from "../../access/access.ts";
+import { AUDIT_PAGE_LIMIT, type AuditLog } from "../../audit/audit-log.ts";
+import type { TailNews } from "../../audit/audit-tail.ts";
+import type { AsOf } from "../../audit/cursor.ts";
+import { filterInput, filterOf } from "../../audit/filter.ts";
+import { shownOf } from "../../audit/public-entry.ts";
+import type { AccountId } from "../../contract/account.ts";
+import { entryIdOf, type ListedEntry, requestIdOf, tokenCountOf } from "../../contract/entry.ts";
+import type { Reader } from "../../database/reads.ts";
+import { Failure, toFailure } from "../../errors/failure.ts";
+import type { RpcServices } from "../rpc-services.ts";
+import { accountReadProcedure, router, toTrpcError } from "../trpc.ts";
 import { chainPosition, sha256Digest, wholeNumber } from "./inputs.ts";
-import type { RpcServices } from "./router.ts";
-import { accountReadProcedure, router, toTrpcError } from "./trpc.ts";
 
 /** The inputs of a page of entries. */
 export const entryPage = {

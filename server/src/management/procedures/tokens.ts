@@ -1,8 +1,8 @@
 import * as z from "zod";
-import type { TokenUuid } from "../contract/ids.ts";
+import type { TokenUuid } from "../../contract/ids.ts";
+import type { RpcServices } from "../rpc-services.ts";
+import { router, sessionProcedure } from "../trpc.ts";
 import { idOf, label } from "./inputs.ts";
-import type { RpcServices } from "./router.ts";
-import { router, sessionProcedure } from "./trpc.ts";
 
 /** Management tokens. They require a session, so that a leaked token cannot mint its own successor. */
 export function tokensRouter({ managementTokens }: RpcServices) {

@@ -1,7 +1,7 @@
 import * as z from "zod";
-import type { JournalRepair } from "../journal/journal-repair.ts";
+import type { JournalRepair } from "../../journal/journal-repair.ts";
+import { operatorProcedure, router } from "../trpc.ts";
 import { singleLine } from "./inputs.ts";
-import { operatorProcedure, router } from "./trpc.ts";
 
 const MAX_LINES = 1_000;
 /** Enough for the maximum number of ids. */

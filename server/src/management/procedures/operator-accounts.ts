@@ -1,13 +1,13 @@
 import * as z from "zod";
-import { ACCOUNT_ORDERS } from "../accounts/account-list.ts";
-import { ACCOUNT_STATES, PLANS } from "../contract/account.ts";
+import { ACCOUNT_ORDERS } from "../../accounts/account-list.ts";
+import { ACCOUNT_STATES, PLANS } from "../../contract/account.ts";
+import type { RpcServices } from "../rpc-services.ts";
+import { operatorProcedure, router } from "../trpc.ts";
 import { entryPage, readEntriesPage } from "./audit.ts";
 import { accountNameInput, emailInput } from "./auth.ts";
 import { accountId, CURSOR, paging, searchText } from "./inputs.ts";
 import { keysPage, readKeysPage } from "./keys.ts";
 import { accountChanges } from "./operator-account-changes.ts";
-import type { RpcServices } from "./router.ts";
-import { operatorProcedure, router } from "./trpc.ts";
 import { groupBy, spanInput, spanOf } from "./usage.ts";
 
 /** The beginning of a name or of a user's e-mail address, an id, or the last four characters of a key: up to 254 characters. Default: all accounts. */
