@@ -1,5 +1,6 @@
 import type { AuditExportParams } from "../contract/audit.ts";
 import { aborted } from "../core/abort.ts";
+import type { Answer } from "../core/answer.ts";
 import { functionOf, notNegative, objectOf } from "../core/checks.ts";
 import { lastingProblem } from "../core/connection-problem.ts";
 import { readWithTimeout } from "../core/deadline.ts";
@@ -16,7 +17,7 @@ import { leavable, untilLeft } from "../core/iteration.ts";
 import { pause } from "../core/pause.ts";
 import { backoffOf } from "../core/retry.ts";
 import { cancelledBy } from "../core/sse.ts";
-import type { Answer, RequestOptions, Transport } from "../core/transport.ts";
+import type { RequestOptions, Transport } from "../core/transport.ts";
 import type { WireAnswer } from "../core/wire.ts";
 
 /** Progress of an export. */

@@ -1,5 +1,5 @@
+import type { Answer } from "./answer.ts";
 import { OstiaryError } from "./errors.ts";
-import type { Answer } from "./transport.ts";
 
 /** Data with its HTTP response. */
 export interface WithResponse<Data> {

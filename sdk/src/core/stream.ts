@@ -1,6 +1,7 @@
 /// <reference lib="esnext.disposable" preserve="true" />
 import type { ChatCompletionChunk } from "../contract/chat.ts";
 import { aborted, forwardAbort } from "./abort.ts";
+import type { Answer } from "./answer.ts";
 import { APIPromise } from "./api-promise.ts";
 import { objectOf } from "./checks.ts";
 import { errorForEvent, notFromService, streamOf } from "./error-answers.ts";
@@ -13,7 +14,6 @@ import {
 import { fieldsIn, isFields } from "./fields.ts";
 import { type Leavable, leavable, readableLines, teed } from "./iteration.ts";
 import { eventData } from "./sse.ts";
-import type { Answer } from "./transport.ts";
 import type { WireAnswer } from "./wire.ts";
 
 const DONE = "[DONE]";

@@ -1,5 +1,6 @@
 import { clientTransformer, writeProcedureData } from "../contract/procedure-data.ts";
 import { aborted } from "./abort.ts";
+import type { Answer } from "./answer.ts";
 import { lastingProblem } from "./connection-problem.ts";
 import { decimals } from "./decimals.ts";
 import { errorForEvent, notFromService, streamOf } from "./error-answers.ts";
@@ -8,7 +9,7 @@ import { untilLeft } from "./iteration.ts";
 import { pause } from "./pause.ts";
 import { backoffOf } from "./retry.ts";
 import { serverSentEvents } from "./sse.ts";
-import type { Answer, RequestOptions, Transport } from "./transport.ts";
+import type { RequestOptions, Transport } from "./transport.ts";
 import type { WireAnswer } from "./wire.ts";
 
 /** An event of a subscription. */

@@ -1,12 +1,13 @@
 import { aborted, forwardAbort, unlessAborted } from "./abort.ts";
+import { type Answer, discard, errorOf, lateAnswer, type Outcome, wholeJson } from "./answer.ts";
 import { APIPromise } from "./api-promise.ts";
 import { checkTime, fromCaller, notNegative, objectOf, positive, withoutUnset } from "./checks.ts";
 import type { ClientListeners, RequestEvent } from "./client-events.ts";
 import { lastingProblem } from "./connection-problem.ts";
-import { startTimer, withTimeout } from "./deadline.ts";
-import { errorFor, isJsonOfService, notFromService } from "./error-answers.ts";
-import { APIConnectionError, APIConnectionTimeoutError, APIUserAbortError, OstiaryError } from "./errors.ts";
-import { identified, parsedJson } from "./fields.ts";
+import { startTimer } from "./deadline.ts";
+import { notFromService } from "./error-answers.ts";
+import { APIConnectionError, OstiaryError } from "./errors.ts";
+import { identified } from "./fields.ts";
 import { checkedHeaders, type HeadersLike, IDEMPOTENCY_KEY, withoutSecrets } from "./headers.ts";
 import type { Log } from "./log.ts";
 import { withoutQuery } from "./path.ts";
@@ -86,21 +87,6 @@ export interface RequestTarget {
   readonly readsErrors?: boolean;
 }
 
-/** An answer that has begun. */
-export interface Answer {
-  readonly wire: WireAnswer;
-  /** Ends the request. Follows the caller's signal. */
-  readonly controller: AbortController;
-  /** Stops listening to the caller's signal, which may outlive many requests. Call it when the body has been read. */
-  readonly release: () => void;
-  /** The request's `timeout`, and the time, as of `Date.now()`, when it runs out. */
-  readonly timeoutMs: number;
-  readonly deadlineMs: number;
-  readonly streamIdleTimeoutMs: number;
-  /** Sends the request again after its answer was interrupted. Resolves with the new answer. `null` if that is not safe. */
-  readonly repeat: (() => Promise<Answer>) | null;
-}
-
 /** A request with all that is needed to send it, also repeatedly. */
 interface Call extends RetriedCall {
   readonly target: RequestTarget;
@@ -111,15 +97,8 @@ interface Call extends RetriedCall {
   readonly streamIdleTimeoutMs: number;
 }
 
-type Outcome = Answer | APIConnectionError;
-
 /** An answer's JSON, with its request id in a property that is not enumerable. */
 export type Identified<Body> = Body & { readonly _request_id: string | null };
-
-/** The timeout for reading the body of an error, unless the request's own ends earlier. */
-const ERROR_BODY_TIMEOUT_MS = 10_000;
-/** An error's body that is longer is not read. Those of the service have a few hundred bytes, and a batch's some thousands. */
-const MAX_ERROR_BODY_BYTES = 1_048_576;
 
 /** Sends requests and retries them. */
 export class Transport {
@@ -342,46 +321,6 @@ export function newIdempotencyKey(): string {
   return `ostiary-${Array.from(crypto.getRandomValues(new Uint32Array(4)), String).join("-")}`;
 }
 
-/** Discarding the body frees the connection. */
-function discard(outcome: Outcome): void {
-  if (outcome instanceof APIConnectionError) return;
-  outcome.wire.discard();
-  outcome.release();
-}
-
-/** What a body in JSON stands for, also after interruptions if its request can be repeated: the answer becomes the one that was read. */
-async function wholeJson(answer: Answer): Promise<unknown> {
-  for (;;) {
-    try {
-      const body = parsedJson(await textOf(answer));
-      if (body !== undefined || !isJsonOfService(answer.wire)) return body;
-      throw new APIConnectionError("The answer was interrupted.");
-    } catch (error) {
-      if (!(error instanceof APIConnectionError) || answer.repeat === null) throw error;
-      Object.assign(answer, await answer.repeat());
-    }
-  }
-}
-
-async function textOf(
-  { wire, controller, release, timeoutMs, deadlineMs }: Answer,
-  maxBytes?: number,
-): Promise<string> {
-  try {
-    const text = unlessAborted(wire.text(maxBytes), controller.signal);
-    return await withTimeout(deadlineMs - Date.now(), text, () => lateAnswer(timeoutMs));
-  } catch (cause) {
-    if (cause instanceof APIConnectionTimeoutError) {
-      controller.abort();
-      throw cause;
-    }
-    if (controller.signal.aborted) throw aborted(controller.signal);
-    throw new APIConnectionError("The answer was interrupted.", { cause });
-  } finally {
-    release();
-  }
-}
-
 /**
  * Reads a 409 of a request with an idempotency key. The service may still be answering an earlier attempt of this call. Then `waitMs` is the
  * time to wait before asking for that answer; it is `null` if there is no such attempt, or its `timeout` would have run out by then.
@@ -398,28 +337,4 @@ async function conflictOf(
   if (idempotencyKey === null || maxRetries === 0) return null;
   const error = await errorOf(outcome);
   return { error, waitMs: waitForEarlier(error, attemptedAt + timeoutMs - Date.now()) };
-}
-
-/** The error of an answer that is not a success. Its class depends on the status alone if the body cannot be read in time or is too long. */
-async function errorOf(answer: Outcome): Promise<Error> {
-  if (answer instanceof APIConnectionError) return answer;
-  const { status, headers } = answer.wire;
-  const deadlineMs = Math.min(answer.deadlineMs, Date.now() + ERROR_BODY_TIMEOUT_MS);
-  let text = "";
-  try {
-    text = await textOf({ ...answer, deadlineMs }, MAX_ERROR_BODY_BYTES);
-  } catch (error) {
-    if (error instanceof APIUserAbortError) return error;
-    // The body was interrupted, or is too long.
-  }
-  // It may be a proxy's page.
-  return errorFor(status, parsedJson(text), headers);
-}
-
-function lateAnswer(timeoutMs: number, cause?: unknown): APIConnectionTimeoutError {
-  return new APIConnectionTimeoutError(
-    `No complete answer within ${timeoutMs} ms. Set \`timeout\` to wait for longer.`,
-    "timeout",
-    { cause },
-  );
 }

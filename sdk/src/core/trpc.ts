@@ -1,12 +1,13 @@
 import { clientTransformer, writeProcedureData } from "../contract/procedure-data.ts";
 import type { Procedure, Procedures } from "../contract/procedures.ts";
+import type { Answer } from "./answer.ts";
 import { APIPromise, type WithResponse } from "./api-promise.ts";
 import { checkTime, fromCaller } from "./checks.ts";
 import { type Decimals, decimals } from "./decimals.ts";
 import { notFromService } from "./error-answers.ts";
 import { isFields } from "./fields.ts";
 import { subscribe } from "./subscription.ts";
-import type { Answer, RequestOptions, RequestTarget, Transport } from "./transport.ts";
+import type { RequestOptions, RequestTarget, Transport } from "./transport.ts";
 
 /** Longer addresses do not pass every proxy. */
 const MAX_INPUT_IN_ADDRESS = 2_000;
