@@ -84,6 +84,7 @@ export async function errorOf(answer: Outcome): Promise<Error> {
   return errorFor(status, parsedJson(text), headers);
 }
 
+/** The error of an answer that was not complete in time. */
 export function lateAnswer(timeoutMs: number, cause?: unknown): APIConnectionTimeoutError {
   return new APIConnectionTimeoutError(
     `No complete answer within ${timeoutMs} ms. Set \`timeout\` to wait for longer.`,
