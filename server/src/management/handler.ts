@@ -76,7 +76,7 @@ interface Incoming extends SentCredentials {
 /** @throws a failure of the whole request. The failures of single calls are part of the answer. */
 async function answer(parts: RpcParts, cookie: SessionCookie, incoming: Incoming): Promise<Response> {
   const { requestId, clientInfo } = incoming;
-  await afterCredential(parts, incoming, async () => requireRpcForm(incoming, parts.browserAddress));
+  await refusingCredentialFirst(parts, incoming, async () => requireRpcForm(incoming, parts.browserAddress));
   const { caller, complete } = await authenticatedCall(parts, incoming);
   const setCookies: string[] = [];
   const failures = new CallFailures(parts, requestId);
@@ -200,7 +200,9 @@ async function authenticatedCall(
     if (sender.kind !== "anonymous") maxBytes = maxBodyBytes(parts.router, names);
   }
   const sender = parts.bodies.address(networkOf(clientInfo.sourceIp));
-  const complete = await afterCredential(parts, incoming, () => withWholeBody(request, maxBytes, sender));
+  const complete = await refusingCredentialFirst(parts, incoming, () =>
+    withWholeBody(request, maxBytes, sender),
+  );
   const caller = await authenticate();
   try {
     await parts.callLimits.count(caller, clientInfo.sourceIp, names.length);
@@ -218,7 +220,7 @@ async function authenticatedCall(
  * Checks something of a request. If that fails, and the request has a key or token that is refused too, the credential's refusal is thrown: it is the
  * answer to every request with a revoked key (specification, section 3).
  */
-async function afterCredential<Checked>(
+async function refusingCredentialFirst<Checked>(
   parts: RpcParts,
   incoming: Incoming,
   check: () => Promise<Checked>,

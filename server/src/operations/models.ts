@@ -22,12 +22,10 @@ import { factsWithoutUsage, JSON_HEADERS, jsonReply, NO_FACTS } from "./reply.ts
 const LIMITS = { default: 20, max: 1_000 };
 
 /** The header by which clients of Anthropic's API are known. */
-const VERSION = parameter(
-  "header",
-  "anthropic-version",
-  { type: "string", description: "With any value, the answer has the form of Anthropic's API" },
-  false,
-);
+const VERSION = parameter("header", "anthropic-version", {
+  type: "string",
+  description: "With any value, the answer has the form of Anthropic's API",
+});
 const text = { type: "string" };
 const textOrNull = { type: ["string", "null"] };
 const SCHEMAS: Readonly<Record<string, Schema>> = {
@@ -148,7 +146,7 @@ export function getModel(catalog: Catalog): QueryOperation<ModelQuery> {
       summary: "One model, by id or alias; ids may contain slashes",
       security: MESSAGES_CREDENTIALS,
       parameters: [
-        parameter("path", "id", { ...text, description: "The id or an alias of the model" }, true),
+        parameter("path", "id", { ...text, description: "The id or an alias of the model" }),
         VERSION,
       ],
       responses: {

@@ -94,14 +94,15 @@ export function schemaOf(schema: z.ZodType): Schema {
 
 /** An optional parameter of the query. Its description is that of its schema. */
 export function query(name: string, schema: Schema): Schema {
-  return parameter("query", name, schema, false);
+  return parameter("query", name, schema);
 }
 
+/** A parameter. Only those of the path have to be there, unless it says otherwise. Its description is that of its schema. */
 export function parameter(
   place: "path" | "query" | "header",
   name: string,
   { description, ...schema }: Schema,
-  isRequired: boolean,
+  { isRequired = place === "path" }: { readonly isRequired?: boolean } = {},
 ): Schema {
   return {
     name,

@@ -16,12 +16,10 @@ const OF_STREAMS = ["starting_after", "include_obfuscation"];
 
 const READ_ERRORS = [...KEY_ERRORS, "invalid_request", "not_found", "rate_limit_exceeded"] as const;
 
-const ID_PARAMETER = parameter(
-  "path",
-  "id",
-  { type: "string", description: "The `id` of the response" },
-  true,
-);
+const ID_PARAMETER = parameter("path", "id", {
+  type: "string",
+  description: "The `id` of the response",
+});
 const idOrNull = { type: ["string", "null"] };
 const ITEM_PAGE = object({
   object: { const: "list" },

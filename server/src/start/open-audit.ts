@@ -27,6 +27,9 @@ export type EntryListeners = Required<
   readonly onUncollected: (uncollected: Uncollected) => void;
 };
 
+/** The recorder, the journal, and what reads the audit log. */
+export type OpenAudit = Awaited<ReturnType<typeof openAudit>>;
+
 /**
  * Opens the recorder, and everything that reads audit entries. Entries of earlier starts in the node's journal are recorded when
  * this resolves, except those of locked accounts: see {@link Recorder.replay}.

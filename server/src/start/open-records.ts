@@ -16,7 +16,7 @@ import { Metrics } from "../metrics/metrics.ts";
 import { SecurityLog } from "../security/security-log.ts";
 import { dropOldSecurityEvents } from "../security/security-store.ts";
 import { nodeLabel } from "./node-id.ts";
-import { openAudit } from "./open-audit.ts";
+import { type OpenAudit, openAudit } from "./open-audit.ts";
 import type { OpenNode } from "./open-node.ts";
 import type { OpenResponses } from "./open-responses.ts";
 import { RUNTIME } from "./runtime.ts";
@@ -52,14 +52,15 @@ export async function openRecords(
   const creditStore = new PostgresCredit(database, id, nodeLabel(config.dataDir));
   if (config.takeOver) await creditStore.releaseOthers("OSTIARY_TAKE_OVER=1: other nodes have ended");
   const releaseAfterMs = config.creditReleaseAfterS * SECOND_MS;
-  // Until the journal is open it may contain unrecorded entries.
-  let owesEntries = () => true;
+  let audit: OpenAudit | null = null;
   const credits = new Credits({
     store: creditStore,
     monotonicMs,
     passedMs,
     maxDisconnectedMs: releaseAfterMs === 0 ? null : DISCONNECTED_SHARE * releaseAfterMs,
-    owesEntries: () => owesEntries(),
+    // Until the journal is open it may contain unrecorded entries.
+    owesEntries: () =>
+      audit === null || audit.journal.rejectedLines() > 0 || audit.recorder.owesEarlierEntries,
   });
   // The spender of this start is opened first, so that it is newer than every spender that the journal of earlier starts names.
   const spender = await credits.open();
@@ -69,7 +70,7 @@ export async function openRecords(
     credits.committed(entries);
     idempotency.forget(entries);
   };
-  const audit = await openAudit(startup, node, {
+  audit = await openAudit(startup, node, {
     onRecorded: (entry) => metrics.ended(entry),
     onUncollected: (uncollected) => {
       metrics.uncollected(uncollected);
@@ -85,7 +86,6 @@ export async function openRecords(
     onRejected: onSettled,
   });
   const { recorder, journal } = audit;
-  owesEntries = () => journal.rejectedLines() > 0 || recorder.owesEarlierEntries;
   // The journal is replayed, so the spenders and claims of earlier starts of this node are no longer needed. While entries of locked accounts wait, or
   // a reserve of a locked account cannot be freed, the start goes on, and a job closes the spenders later.
   await resultWithin(CLOSED_WITHIN_MS, credits.closeOlder());

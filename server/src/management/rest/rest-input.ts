@@ -127,7 +127,7 @@ export function inRestTerms(failure: Failure, fields: readonly RestField[]): Fai
 /** The parameters of the OpenAPI document. */
 export function restParameters(fields: readonly RestField[]): readonly Schema[] {
   return fields.flatMap(({ restName, place, isRequired, schema }) =>
-    place === "body" ? [] : [parameter(place, restName, schema, isRequired)],
+    place === "body" ? [] : [parameter(place, restName, schema, { isRequired })],
   );
 }
 
