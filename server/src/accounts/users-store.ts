@@ -22,7 +22,6 @@ export function signedInColumns(sql: Database) {
 
 /** The maximum number of sessions of a user. Those that were seen last are kept. */
 const MAX_SESSIONS = 1_000;
-const DELETE_BATCH = 5_000;
 
 /** Users and their sessions in PostgreSQL. */
 export class PostgresUsers {
@@ -166,7 +165,6 @@ export async function dropExpiredSessions(database: Database, now: Date): Promis
   await deleteInBatches(database, {
     from: "sessions",
     where: database`expires_at < ${now}::timestamptz - interval '1 hour'`,
-    batchRows: DELETE_BATCH,
   });
 }
 

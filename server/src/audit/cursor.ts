@@ -1,4 +1,5 @@
 import type { EntryId } from "../contract/entry.ts";
+import { invalidCursor } from "../database/page.ts";
 import { Failure } from "../errors/failure.ts";
 import type { EntryFilter } from "./filter.ts";
 import { SELECTION_DIGITS, type Selection } from "./selection.ts";
@@ -30,7 +31,7 @@ export function cursorText({ asOf, entry }: Cursor, selection: Selection): strin
 /** @throws {Failure} `invalid_request` if the text is not a cursor of pages with the selection. */
 export function readCursor(text: string, selection: Selection): Cursor {
   const [, asOf, begunSelection, entry] = CURSOR.exec(text) ?? [];
-  if (asOf === undefined || entry === undefined) throw notACursor();
+  if (asOf === undefined || entry === undefined) throw invalidCursor();
   if (begunSelection !== undefined && begunSelection !== selection) {
     throw refused(
       "The cursor is that of pages with another filter or period, or of another account. Pass those of the first page, or omit the cursor to begin again.",
@@ -93,7 +94,7 @@ export function proofCursorEnd({ first, last, written }: ProofPosition): string 
 export function readExportCursor(text: string, isProved: boolean, selection: Selection): ExportPosition {
   const [, asOf, begunSelection, entry, first, last, section, batch, chunk, end] =
     EXPORT_CURSOR.exec(text) ?? [];
-  if (asOf === undefined || entry === undefined) throw notACursor();
+  if (asOf === undefined || entry === undefined) throw invalidCursor();
   if (isProved !== (first !== undefined)) {
     throw refused(
       isProved
@@ -119,10 +120,6 @@ export function readExportCursor(text: string, isProved: boolean, selection: Sel
         ? null
         : { first: BigInt(first), last: BigInt(last), written },
   };
-}
-
-function notACursor(): Failure {
-  return refused("The cursor is not valid. Pass the cursor of an earlier answer unchanged.");
 }
 
 function refused(message: string): Failure {

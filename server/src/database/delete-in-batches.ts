@@ -3,8 +3,11 @@ import { BACKGROUND_TIMEOUT_MS, type Database, type SqlFragment } from "./databa
 interface Deletion {
   readonly from: string;
   readonly where: SqlFragment;
-  readonly batchRows: number;
+  /** Fewer than by default for rows that are large. */
+  readonly batchRows?: number;
 }
+
+const BATCH_ROWS = 5_000;
 
 /**
  * Deletes the rows of a table that meet a condition, in statements of at most `batchRows` rows. A single statement would lock all rows until the last
@@ -12,7 +15,7 @@ interface Deletion {
  */
 export async function deleteInBatches(
   database: Database,
-  { from, where, batchRows }: Deletion,
+  { from, where, batchRows = BATCH_ROWS }: Deletion,
 ): Promise<void> {
   const sql = database.withTimeout(BACKGROUND_TIMEOUT_MS);
   let deleted = batchRows;

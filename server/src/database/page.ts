@@ -34,7 +34,12 @@ export function readCursorText(
 ): { readonly number: string; readonly id: string } {
   const [, number, id] = pattern.exec(text) ?? [];
   if (number !== undefined && id !== undefined) return { number, id };
-  throw new Failure(
+  throw invalidCursor();
+}
+
+/** The refusal of a text that is no cursor. */
+export function invalidCursor(): Failure {
+  return new Failure(
     "invalid_request",
     "The cursor is not valid. Pass the cursor of an earlier answer unchanged.",
     { param: "cursor" },

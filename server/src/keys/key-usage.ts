@@ -3,8 +3,6 @@ import type { KeyUuid, Rotation } from "../contract/key.ts";
 import type { Database } from "../database/database.ts";
 import { deleteInBatches } from "../database/delete-in-batches.ts";
 
-const DELETE_BATCH = 5_000;
-
 /**
  * The columns of a {@link KeyUsage}. Each is a look-up by an index on the key, whatever the number of entries:
  * key_usage_pkey, key_addresses_pkey, key_usage_minutes_pkey, and audit_entries_by_key for the last 60 seconds, which whole
@@ -58,11 +56,9 @@ export async function dropOldUsage(database: Database, now: Date): Promise<void>
   await deleteInBatches(database, {
     from: "key_usage_minutes",
     where: database`minute < ${now}::timestamptz - interval '2 days'`,
-    batchRows: DELETE_BATCH,
   });
   await deleteInBatches(database, {
     from: "key_addresses",
     where: database`last_seen_at < ${now}::timestamptz - interval '30 days'`,
-    batchRows: DELETE_BATCH,
   });
 }

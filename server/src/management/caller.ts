@@ -98,6 +98,11 @@ export function ownerOf(signedIn: SignedIn): Extract<SignedIn, { role: "owner" }
   throw new Failure("permission_denied", "Operators have no account. Call as a user of the account.");
 }
 
+/** The refusal of a caller whose account was deleted since they were authenticated. */
+export function noSuchAccount(): Failure {
+  return new Failure("not_found", "The account no longer exists. Sign in to another account.");
+}
+
 export function notSignedIn(): Failure {
   return new Failure("not_signed_in", "Sign in first.");
 }

@@ -179,6 +179,12 @@ function endRequest(request: RequestContext): Promise<unknown> | null {
   request.answerMemory?.release();
   // A request that was not recorded is not charged.
   request.hold?.settle(0n);
-  const endAdmitted = () => request.permission?.admitted?.end(null) ?? null;
-  return request.claim === null ? endAdmitted() : releaseClaim(request).then(endAdmitted);
+  return request.claim === null
+    ? endAdmitted(request)
+    : releaseClaim(request).then(() => endAdmitted(request));
+}
+
+/** Frees the slot of a request that was admitted. What was recorded has done so. `null`: there is nothing to wait for. */
+function endAdmitted({ permission }: RequestContext): Promise<void> | null {
+  return permission?.admitted?.end(null) ?? null;
 }

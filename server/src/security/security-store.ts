@@ -5,8 +5,6 @@ import { deleteInBatches } from "../database/delete-in-batches.ts";
 import type { EventGroup } from "./event-groups.ts";
 import type { ListedSecurityEvent, SecurityCursor, SecurityFilter } from "./security-log.ts";
 
-const DELETE_BATCH = 5_000;
-
 /** Maps those of the e-mail addresses that belong to users to their accounts; an operator has none. */
 export async function findUsers(
   sql: Database,
@@ -78,6 +76,5 @@ export async function dropOldSecurityEvents(database: Database, now: Date): Prom
   await deleteInBatches(database, {
     from: "security_events",
     where: database`hour < ${now}::timestamptz - interval '90 days'`,
-    batchRows: DELETE_BATCH,
   });
 }

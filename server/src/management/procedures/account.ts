@@ -2,7 +2,7 @@ import * as z from "zod";
 import { ACTIVE_KEY_LIMITS, type AccountId, rulesInForce } from "../../contract/account.ts";
 import type { Action, ActionId } from "../../contract/action.ts";
 import { limitsOf } from "../../contract/plans.ts";
-import { Failure } from "../../errors/failure.ts";
+import { noSuchAccount } from "../caller.ts";
 import type { RpcServices } from "../rpc-services.ts";
 import { accountProcedure, accountReadProcedure, router } from "../trpc.ts";
 import { actionChainReads, exportInput, verificationInput } from "./action-chain.ts";
@@ -13,8 +13,7 @@ export function accountRouter(services: RpcServices) {
   const chained = actionChainReads(accountAdmin.actionChain, reads);
   const get = async (id: AccountId) => {
     const account = await accountAdmin.findAccount(id);
-    if (account === null)
-      throw new Failure("not_found", "The account no longer exists. Sign in to another account.");
+    if (account === null) throw noSuchAccount();
     return account;
   };
   return router({

@@ -3,7 +3,7 @@ import type { AccountId } from "../../contract/account.ts";
 import type { LedgerEntryId } from "../../contract/ids.ts";
 import { readPage } from "../../database/page.ts";
 import { ANSWER_TIMEOUT_MS, withTimeout } from "../../errors/deadline.ts";
-import { Failure } from "../../errors/failure.ts";
+import { noSuchAccount } from "../caller.ts";
 import type { RpcServices } from "../rpc-services.ts";
 import { accountReadProcedure, router } from "../trpc.ts";
 import { paging } from "./inputs.ts";
@@ -20,8 +20,7 @@ export function creditsRouter({ ledger, charged }: RpcServices) {
     /** The balance of the account, after all requests that this node has recorded. */
     balance: accountReadProcedure.query(async ({ ctx }) => {
       const balance = await onceCharged(ctx.accountId, () => ledger.readBalance(ctx.accountId));
-      if (balance === null)
-        throw new Failure("not_found", "The account no longer exists. Sign in to another account.");
+      if (balance === null) throw noSuchAccount();
       return balance;
     }),
 
