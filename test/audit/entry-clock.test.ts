@@ -91,7 +91,7 @@ describe("a period of an export", () => {
         return { text: "", count: 0, last: null, searchedTo: null, removed: { batches: 0n, upTo: null } };
       },
     };
-    const recorder: Pick<Recorder, "flushed"> = { flushed: async () => {} };
+    const recorder: Pick<Recorder, "flush"> = { flush: async () => {} };
     const log = new AuditLog(
       reader as PostgresAuditReader,
       recorder as Recorder,

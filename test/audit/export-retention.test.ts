@@ -25,7 +25,7 @@ let log: AuditLog;
 
 beforeAll(async () => {
   database = await openAuditDatabase(SAMPLE);
-  const recorder = { flushed: async (_: AccountId | null) => {} } as Recorder;
+  const recorder = { flush: async (_: AccountId | null) => {} } as Recorder;
   // By a clock that stands still nothing takes time.
   log = new AuditLog(database.reader, recorder, new Reads(() => 0), Date.now);
 });

@@ -67,18 +67,18 @@ describe("entries of an account whose rows are locked", () => {
       await recorder.record(one);
       await recorder.record(other);
       // Lists of others are complete; those of the account and of all accounts are not.
-      await recorder.flushed(other.accountId);
+      await recorder.flush(other.accountId);
       expect(committed).toEqual(idsOf(others));
     }
     // Sums are shown without what cannot be recorded.
     await recorder.attempted(accountId);
     await recorder.attempted(null);
     expect(recorder.backlog()).toMatchObject({ entries: own.length, failures: 0 });
-    await expect(recorder.flushed(accountId)).rejects.toThrow(Unavailable);
-    await expect(recorder.flushed(null)).rejects.toThrow(Unavailable);
+    await expect(recorder.flush(accountId)).rejects.toThrow(Unavailable);
+    await expect(recorder.flush(null)).rejects.toThrow(Unavailable);
     locked.clear();
     await expect.poll(() => recorder.backlog().entries, { timeout: 10_000 }).toBe(0);
-    await recorder.flushed(accountId);
+    await recorder.flush(accountId);
     expect(committed).toEqual([...idsOf(others), ...idsOf(own)]);
     await recorder.stop();
     expect(await readdir(folder)).toEqual([]);
@@ -124,7 +124,7 @@ describe("entries of an account whose rows are locked", () => {
     const rejected = [2, 3].map((segment) => `00000000000${segment}.rejected`);
     const kept = [1, 2, 3].map((segment) => `00000000000${segment}.ndjson`);
     expect(await files()).toEqual([...kept, ...rejected].sort());
-    await expect(recorder.flushed(own)).rejects.toThrow(Unavailable);
+    await expect(recorder.flush(own)).rejects.toThrow(Unavailable);
     const next = auditEntry({ accountId: own });
     await recorder.record(next);
     locked.clear();

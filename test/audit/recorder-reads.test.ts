@@ -47,11 +47,11 @@ describe("a recorded entry", () => {
     const recorder = new Recorder({ journal, sink, durability: "journal", log });
     const recorded = auditEntry();
     await recorder.record(recorded);
-    await expect(recorder.flushed(recorded.accountId)).rejects.toThrow(Unavailable);
+    await expect(recorder.flush(recorded.accountId)).rejects.toThrow(Unavailable);
     // Also while the recorder waits to retry.
-    await expect(recorder.flushed(null)).rejects.toThrow(Unavailable);
+    await expect(recorder.flush(null)).rejects.toThrow(Unavailable);
     isLocked = false;
-    await recorder.flushed(recorded.accountId);
+    await recorder.flush(recorded.accountId);
     expect(recorder.backlog().entries).toBe(0);
     await recorder.stop();
   });
@@ -63,7 +63,7 @@ describe("a recorded entry", () => {
     const recorder = new Recorder({ journal, sink, durability: "journal", log });
     await recorder.record(auditEntry());
     // The statement never ends, and neither fails.
-    await expect(recorder.flushed(null)).rejects.toThrow(Unavailable);
+    await expect(recorder.flush(null)).rejects.toThrow(Unavailable);
     for (const answer of answers) answer([]);
     await recorder.stop();
   });

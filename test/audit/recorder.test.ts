@@ -66,7 +66,7 @@ describe("a recorded entry", () => {
     expect(missing).toEqual([]);
     await expect
       .poll(async () => {
-        await recorder.flushed(null);
+        await recorder.flush(null);
         return committed.size;
       })
       .toBe(16 * 60);
@@ -147,7 +147,7 @@ describe("a recorded entry", () => {
     const read = entry();
     await recorder.record(entry());
     await recorder.record(read);
-    await recorder.flushed(null);
+    await recorder.flush(null);
     expect(committed).toContain(read.id);
     isOver = true;
     await recorder.stop();
@@ -164,12 +164,12 @@ describe("a recorded entry", () => {
     const { accountId } = entry();
     const startMs = performance.now();
     await recorder.record(entry());
-    for (let read = 0; read < 1_000; read++) await recorder.flushed(accountId);
+    for (let read = 0; read < 1_000; read++) await recorder.flush(accountId);
     expect(batches).toBeLessThanOrEqual(1);
     while (performance.now() - startMs < 300) {
       await recorder.record({ ...entry(), accountId });
       const before = batches;
-      await recorder.flushed(accountId);
+      await recorder.flush(accountId);
       expect(batches).toBeGreaterThan(before);
     }
     expect(batches).toBeLessThanOrEqual(2 + (performance.now() - startMs) / 25);
@@ -217,7 +217,7 @@ describe("a recorded entry", () => {
     const recorder = new Recorder({ journal, sink, durability: "journal", log, onCommitted, onRejected });
     const others = Array.from({ length: 20 }, entry);
     for (const one of [...others.slice(0, 10), refused, ...others.slice(10)]) await recorder.record(one);
-    await recorder.flushed(null);
+    await recorder.flush(null);
     expect(committed).toEqual(new Set(others.map(({ id }) => id)));
     expect(new Set(told)).toEqual(committed);
     await recorder.stop();
@@ -319,7 +319,7 @@ describe("a recorded entry", () => {
     // What is in the database takes no capacity any more, however much it is.
     const [accountId] = accounts as [AccountId];
     for (let number = 0; number < 300; number++) await recorder.record(auditEntry({ accountId }));
-    await recorder.flushed(null);
+    await recorder.flush(null);
     recorder.requireCapacityFor(accountId);
     await recorder.stop();
     expect(await readdir(folder)).toEqual([]);

@@ -67,7 +67,7 @@ try {
   const reads = new Reads(() => 0);
   const log = new AuditLog(
     new PostgresAuditReader(database),
-    { flushed: async (_: AccountId | null) => {} } as Recorder,
+    { flush: async (_: AccountId | null) => {} } as Recorder,
     reads,
     Date.now,
   );

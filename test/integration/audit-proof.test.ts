@@ -179,7 +179,7 @@ describe("an export of a closed period", () => {
     async (how) => {
       const { owner, at, accountId } = await ownerWithPeriod();
       const isProved = how === "with a proof";
-      const recorder = { flushed: async () => {} } as unknown as Recorder;
+      const recorder = { flush: async () => {} } as unknown as Recorder;
       const log = new AuditLog(new PostgresAuditReader(sql), recorder, new Reads(() => 0), Date.now);
       const filter = filterOf(isProved ? { from: at(5), to: at(31) } : {});
       const lines: string[] = [];

@@ -81,7 +81,7 @@ export class AuditChain {
     expected: ChainPoint | null,
     reader: Reader,
   ): Promise<ChainReport> {
-    await this.#recorder.flushed(accountId);
+    await this.#recorder.flush(accountId);
     return this.#reads.whole(reader, async (slices) => {
       const verify = (from: number | null, point: ChainPoint | null) =>
         slices.run(() => atOneMoment(this.#database, (sql) => verifyStretch(sql, accountId, from, point)));

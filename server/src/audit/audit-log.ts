@@ -119,7 +119,7 @@ export class AuditLog {
       const found = await this.#entries.findEntry(scope, id);
       if (found !== null) return found;
       // Only now it matters whether all entries are in the database.
-      await this.#recorder.flushed(scope);
+      await this.#recorder.flush(scope);
       return this.#entries.findEntry(scope, id);
     });
     if (entry !== null) return entry;
@@ -177,7 +177,7 @@ export class AuditLog {
   /** The present moment, which includes all requests that this node has answered. */
   #now(scope: LogScope): Promise<AsOf> {
     return withTimeout(ANSWER_TIMEOUT_MS, async () => {
-      await this.#recorder.flushed(scope);
+      await this.#recorder.flush(scope);
       return this.#entries.asOf(scope);
     });
   }

@@ -244,13 +244,13 @@ export class Recorder {
   }
 
   /**
-   * Resolves when everything recorded so far of an account is in the database. `null`: of all accounts. What follows may list entries: none
-   * that was recorded before is missing, except those that the database has refused for their content.
+   * Hastens the insert of everything recorded so far of an account, and resolves when it is in the database. `null`: of all accounts. What
+   * follows may list entries: none that was recorded before is missing, except those that the database has refused for their content.
    *
    * @throws {Unavailable} after 5 seconds, or when the insert that it waited for failed, for whatever reason, or left the account out: what
    *   others retry is complete later, and what they take for complete never is.
    */
-  async flushed(accountId: AccountId | null): Promise<void> {
+  async flush(accountId: AccountId | null): Promise<void> {
     if (!this.#hasPending(accountId)) return;
     const last = this.#recorded;
     const before = this.#failures;
@@ -266,7 +266,7 @@ export class Recorder {
   }
 
   /**
-   * As {@link flushed}, but resolves at once while inserts fail, or the account is locked. For sums and times of last use, which may be shown
+   * As {@link flush}, but resolves at once while inserts fail, or the account is locked. For sums and times of last use, which may be shown
    * without the latest requests.
    *
    * @throws {Unavailable} after 5 seconds: there may be a long backlog; or when the insert that it waited for did not reach the database:
