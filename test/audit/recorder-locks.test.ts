@@ -71,8 +71,8 @@ describe("entries of an account whose rows are locked", () => {
       expect(committed).toEqual(idsOf(others));
     }
     // Sums are shown without what cannot be recorded.
-    await recorder.attempted(accountId);
-    await recorder.attempted(null);
+    await recorder.tryFlush(accountId);
+    await recorder.tryFlush(null);
     expect(recorder.backlog()).toMatchObject({ entries: own.length, failures: 0 });
     await expect(recorder.flush(accountId)).rejects.toThrow(Unavailable);
     await expect(recorder.flush(null)).rejects.toThrow(Unavailable);

@@ -30,8 +30,8 @@ describe("a recorded entry", () => {
     const { journal } = await Journal.open({ folder, sync: false });
     const recorder = new Recorder({ journal, sink, durability: "journal", log });
     await recorder.record(auditEntry());
-    await expect(recorder.attempted(null)).rejects.toThrow(Unavailable);
-    await recorder.attempted(null);
+    await expect(recorder.tryFlush(null)).rejects.toThrow(Unavailable);
+    await recorder.tryFlush(null);
     await recorder.stop();
   });
 

@@ -188,7 +188,7 @@ describe("a recorded entry", () => {
     const recorder = new Recorder({ journal, durability: "journal", log, sink: { insertEntries } });
     const kept = entry();
     await recorder.record(kept);
-    await recorder.attempted(null);
+    await recorder.tryFlush(null);
     expect(committed).not.toContain(kept.id);
     isAway = false;
     await expect.poll(() => committed.has(kept.id)).toBe(true);

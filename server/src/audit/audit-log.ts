@@ -115,7 +115,7 @@ export class AuditLog {
    */
   async get(scope: LogScope, id: EntryId): Promise<ListedEntry> {
     const entry = await withTimeout(ANSWER_TIMEOUT_MS, async () => {
-      await this.#recorder.attempted(scope);
+      await this.#recorder.tryFlush(scope);
       const found = await this.#entries.findEntry(scope, id);
       if (found !== null) return found;
       // Only now it matters whether all entries are in the database.

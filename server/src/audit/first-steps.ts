@@ -35,7 +35,7 @@ export class FirstStepsReader {
    */
   async read(accountId: AccountId, simulated: readonly string[], reader: Reader): Promise<FirstSteps> {
     const sql = this.#database;
-    await this.#recorder.attempted(accountId);
+    await this.#recorder.tryFlush(accountId);
     // Uses keys_key_id_unique and audit_entries_by_account, by account.
     const [row] = await this.#reads.inOneSlice(
       reader,

@@ -272,7 +272,7 @@ export class Recorder {
    * @throws {Unavailable} after 5 seconds: there may be a long backlog; or when the insert that it waited for did not reach the database:
    *   a read that followed would wait in vain for as long again.
    */
-  async attempted(accountId: AccountId | null): Promise<void> {
+  async tryFlush(accountId: AccountId | null): Promise<void> {
     if (!this.#hasPending(accountId)) return;
     this.#pacing.hastenForRead(this.#recorded);
     const before = this.#failures;

@@ -125,7 +125,7 @@ export class AuditSummary {
 
   /** Includes all requests that this node has answered. @throws as {@link Reads.whole}. */
   async summarize(scope: LogScope, filter: EntryFilter, reader: Reader): Promise<LogSummary> {
-    await this.#parts.recorder.attempted(scope);
+    await this.#parts.recorder.tryFlush(scope);
     return this.#parts.reads.whole(reader, (slices) => this.#summarize(slices, scope, filter));
   }
 

@@ -261,7 +261,7 @@ export class UsageReports {
     reader: Reader,
     read: () => Promise<Result>,
   ): Promise<Result> {
-    await this.#recorder.attempted(accountId);
+    await this.#recorder.tryFlush(accountId);
     return this.#reads.inOneSlice(reader, read);
   }
 }

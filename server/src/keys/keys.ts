@@ -97,7 +97,7 @@ export interface KeysParts {
   readonly publisher: Publisher;
   readonly mint: KeyMint;
   /** Resolves when the account's entries that this node has recorded can be read. */
-  readonly flushed: (accountId: AccountId) => Promise<void>;
+  readonly tryFlush: (accountId: AccountId) => Promise<void>;
   readonly reads: Reads;
   readonly now: () => Date;
 }
@@ -195,7 +195,7 @@ export class Keys {
 
   #onceFlushed<Answer>(accountId: AccountId, reader: Reader, read: () => Promise<Answer>): Promise<Answer> {
     return withTimeout(ANSWER_TIMEOUT_MS, async () => {
-      await this.#parts.flushed(accountId);
+      await this.#parts.tryFlush(accountId);
       return this.#parts.reads.inOneSlice(reader, read);
     });
   }

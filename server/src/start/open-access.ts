@@ -47,7 +47,7 @@ export async function openAccess(startup: Startup, node: OpenNode, records: Open
     store: keysStore,
     publisher,
     mint,
-    flushed: (accountId) => recorder.attempted(accountId),
+    tryFlush: (accountId) => recorder.tryFlush(accountId),
     reads,
     now,
   });

@@ -50,7 +50,7 @@ export function openProcedures(startup: Startup, dependencies: ProcedureDependen
     now,
     recordAction: (action) =>
       inTransaction(node.database, (transaction) => recordAction(transaction, action)),
-    charged: (accountId) => records.recorder.attempted(accountId),
+    charged: (accountId) => records.recorder.tryFlush(accountId),
     catalog,
     service: () => ({ serviceName: config.serviceName, publicUrl: publicUrl() ?? "/" }),
     warnings: config.warnings,

@@ -115,7 +115,7 @@ export async function startService(parts: ServiceParts): Promise<Service> {
     store: database.keyStore(databaseLink),
     publisher,
     mint: new KeyMint(new Uint8Array(32)),
-    flushed: (accountId) => recorder.attempted(accountId),
+    tryFlush: (accountId) => recorder.tryFlush(accountId),
     reads: new Reads(monotonicMs),
     now,
   });

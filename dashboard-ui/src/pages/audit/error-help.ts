@@ -25,7 +25,7 @@ export const ERROR_HELP: Readonly<Record<ErrorCode, string>> = {
   idempotency_key_in_use: "A request with this idempotency key is being answered. Retry after `retry-after`.",
   idempotent_answer_gone:
     "The first answer was too large to store, or its key is gone. Use a new idempotency key.",
-  request_too_large: "The body exceeds the maximum size or number of values. Send a smaller body.",
+  request_too_large: "The body is too large, alone or with the responses it refers to. Send a smaller body.",
   unsupported_media_type:
     "The `content-type` or a coding of the body is not supported. Send uncompressed JSON.",
   expectation_failed: "The `Expect` header is not `100-continue`. Remove the header.",
