@@ -110,6 +110,19 @@ it.each([{}, { locked: "leave" as const }, { locked: "skip" as const }])(
   },
 );
 
+/** An entry whose answer is for the idempotency key that all of these have. */
+function answered(entry: Parameters<typeof auditEntry>[0], text = "{}") {
+  return auditEntry({
+    ...entry,
+    idempotency: {
+      claim: crypto.randomUUID() as ClaimId,
+      idempotencyKeyDigest: "a2V5",
+      bodyDigest: "Ym9keQ==",
+      answer: { isStream: false, model: "acme/chat", text },
+    },
+  });
+}
+
 it("what was reserved for a repeated answer pays for other entries of the same batch", async () => {
   const accountId = await newAccount(100n);
   const nodeId = crypto.randomUUID();
@@ -118,22 +131,27 @@ it("what was reserved for a repeated answer pays for other entries of the same b
   await credit.ask({ accountId, spender: reserving, number: 1n, targetNanoUsd: 100n, extraNanoUsd: 0n });
   const uncollected: unknown[] = [];
   const audit = new PostgresAudit(sql, nodeId, (row) => uncollected.push(row));
-  const answered = (costNanoUsd: bigint) =>
-    auditEntry({
-      accountId,
-      costNanoUsd,
-      spender: reserving,
-      idempotency: {
-        claim: crypto.randomUUID() as ClaimId,
-        idempotencyKeyDigest: "a2V5",
-        bodyDigest: "Ym9keQ==",
-        answer: { isStream: false, model: "acme/chat", text: "{}" },
-      },
-    });
-  await audit.insertEntries([answered(40n)]);
-  await audit.insertEntries([answered(50n), auditEntry({ accountId, costNanoUsd: 30n, spender: poor })]);
+  const common = { accountId, spender: reserving };
+  await audit.insertEntries([answered({ ...common, costNanoUsd: 40n })]);
+  await audit.insertEntries([
+    answered({ ...common, costNanoUsd: 50n }),
+    auditEntry({ accountId, costNanoUsd: 30n, spender: poor }),
+  ]);
   expect(uncollected).toEqual([{ accountId, reason: "repeated", amountNanoUsd: 50n }]);
   expect(await sql`select free_nano_usd as free from accounts where id = ${accountId}`).toMatchObject([
     { free: 20n },
+  ]);
+});
+
+it("of two attempts of an idempotency key that are recorded together, the earlier one is charged and its answer repeated", async () => {
+  const accountId = await newAccount(100n);
+  const uncollected: unknown[] = [];
+  const audit = new PostgresAudit(sql, crypto.randomUUID(), (row) => uncollected.push(row));
+  const first = answered({ accountId, costNanoUsd: 40n }, "the first");
+  const second = answered({ accountId, costNanoUsd: 50n }, "the second");
+  await audit.insertEntries([first, second]);
+  expect(uncollected).toEqual([{ accountId, reason: "repeated", amountNanoUsd: 50n }]);
+  expect(await sql`select answer from idempotent_requests where account_id = ${accountId}`).toMatchObject([
+    { answer: "the first" },
   ]);
 });

@@ -80,6 +80,14 @@ async function expectSums(connection: Statements, accounts: readonly string[]): 
 const FIRST_DAY = "2026-03-03T23:59:59.999Z";
 const NEXT_DAY = "2026-03-04T00:00:00.000Z";
 
+/** Whether the account is among the mismatches of the present day's reconciliation, and of the whole one. */
+async function foundByReconciliation(accountId: string): Promise<readonly boolean[]> {
+  const outstanding = () => ({ holds: 0, nanoUsd: 0n });
+  const reconciler = new Reconciler(sql, { outstanding }, () => new Date());
+  const reports = [await reconciler.checkRecent(2), await reconciler.check(2)];
+  return reports.map(({ mismatches }) => mismatches.some((mismatch) => mismatch.accountId === accountId));
+}
+
 describe("the costs of a day", () => {
   it("include charges of a node of an older version, in the statement and in the reconciliation", async () => {
     const owner = await signUp(service.baseUrl);
@@ -111,25 +119,21 @@ describe("the costs of a day", () => {
       { accountId, kind: "uncollected", amount: 4 },
       { accountId, kind: "grant", amount: 6 },
     ]);
-    const reconciler = new Reconciler(
-      sql,
-      { outstanding: () => ({ holds: 0, nanoUsd: 0n }) },
-      () => new Date(),
-    );
-    const isFound = async () => {
-      const reports = [await reconciler.checkRecent(2), await reconciler.check(2)];
-      return reports.map(({ mismatches }) => mismatches.some((mismatch) => mismatch.accountId === accountId));
-    };
+    const isFound = () => foundByReconciliation(accountId);
     expect(await isFound()).toEqual([false, false]);
     // The sum of both stays the same, and so does that of two days.
-    const changes = ["charged_nano_usd = -16, uncollected_nano_usd = 10", "day = day - interval '1 day'"];
+    const changes = [
+      "update credit_days set charged_nano_usd = -16, uncollected_nano_usd = 10 where account_id = $1",
+      "update credit_days set day = day - interval '1 day' where account_id = $1",
+      `with today as (update credit_days set uncollected_nano_usd = 3 where account_id = $1 returning *)
+       insert into credit_days select account_id, day - interval '1 day', 0, 1 from today`,
+    ];
+    const [right] = await sql<{ day: Date }[]>`select day from credit_days where account_id = ${accountId}`;
     for (const change of changes) {
-      await sql.unsafe(`update credit_days set ${change} where account_id = $1`, [accountId]);
+      await sql.unsafe(change, [accountId]);
       expect(await isFound(), change).toEqual([true, true]);
-      await sql.unsafe(
-        `update credit_days set day = date_trunc('day', now(), 'UTC'), charged_nano_usd = -10, uncollected_nano_usd = 4 where account_id = $1`,
-        [accountId],
-      );
+      await sql`delete from credit_days where account_id = ${accountId}`;
+      await sql`insert into credit_days values (${accountId}, ${right?.day ?? null}, -10, 4)`;
     }
   });
 
@@ -188,6 +192,45 @@ describe("the costs of a day", () => {
     ]);
     expect(await costsOf(sql, [accountId])).toEqual({ stored: [], summed: [] });
   });
+});
+
+describe("credit below zero, which a database has that lost its constraints", () => {
+  it.each([
+    {
+      table: "accounts",
+      constraint: "accounts_free_not_negative",
+      change: `
+        with moved as (update accounts set free_nano_usd = -5 where id = $1 returning id)
+        insert into credit_reserves (account_id, spender, granted_nano_usd, number) select id, $2, 5, 1 from moved`,
+    },
+    {
+      table: "credit_reserves",
+      constraint: "credit_reserves_check",
+      change: `
+        with moved as (update accounts set free_nano_usd = 5 where id = $1 returning id)
+        insert into credit_reserves (account_id, spender, granted_nano_usd, charged_nano_usd, number)
+        select id, $2, 0, 5, 1 from moved`,
+    },
+  ])(
+    "is found by the reconciliation in the table $table, though the sum is right",
+    async ({ table, constraint, change }) => {
+      const [accountId = ""] = await newAccounts(sql, 1);
+      const [spender] = await sql<{ id: bigint }[]>`
+      insert into credit_spenders (node_id, label) values (${uuidv7()}, 'test') returning id`;
+      const [rule] = await sql<{ text: string }[]>`
+      select pg_get_constraintdef(oid) as text from pg_constraint where conname = ${constraint}`;
+      expect(await foundByReconciliation(accountId)).toEqual([false, false]);
+      await sql.unsafe(`alter table ${table} drop constraint ${constraint}`);
+      try {
+        await sql.unsafe(change, [accountId, String(spender?.id)]);
+        expect(await foundByReconciliation(accountId)).toEqual([true, true]);
+      } finally {
+        await sql`delete from credit_reserves where account_id = ${accountId}`;
+        await sql`update accounts set free_nano_usd = 0 where id = ${accountId}`;
+        await sql.unsafe(`alter table ${table} add constraint ${constraint} ${rule?.text}`);
+      }
+    },
+  );
 });
 
 describe("a ledger that an operator corrects", () => {

@@ -205,6 +205,20 @@ describe("a key's usage", () => {
   });
 });
 
+describe("a revocation", () => {
+  it("is recorded once, with the time of the first call, however often and concurrently it is called", async () => {
+    const owner = await signUp(service.baseUrl);
+    const { id } = await owner.trpc.keys.create.mutate({ name: "production" });
+    const first = await Promise.all(Array.from({ length: 4 }, () => owner.trpc.keys.revoke.mutate({ id })));
+    const later = await owner.trpc.keys.revoke.mutate({ id });
+    expect(first).toEqual(Array.from({ length: 4 }, () => later));
+    const { actions } = await owner.trpc.account.actions.query();
+    expect(actions.filter(({ action }) => action === "key.revoke")).toEqual([
+      expect.objectContaining({ at: later.revokedAt }),
+    ]);
+  });
+});
+
 describe("a key rotation", () => {
   it("works in order: create, migrate, watch, revoke", async () => {
     const owner = await signUp(service.baseUrl);

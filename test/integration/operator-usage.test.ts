@@ -37,6 +37,7 @@ const names = new Map<string, string>();
 
 beforeAll(async () => {
   service = await startOperatedService();
+  await inOtherTimeZone(service);
   sql = await openDatabaseOf(service);
   operator = await signInOperator(service.baseUrl);
   for (let number = 0; number < ACCOUNTS; number++) {
@@ -68,6 +69,13 @@ afterAll(async () => {
   await sql?.[Symbol.asyncDispose]();
   await service?.[Symbol.asyncDispose]();
 });
+
+/** Days are those of UTC also for nodes whose sessions have another time zone, as new ones of this database do. */
+async function inOtherTimeZone(of: Service): Promise<void> {
+  await using admin = await openDatabaseOf(of);
+  const [row] = await admin<{ name: string }[]>`select current_database() as name`;
+  await admin.unsafe(`alter database "${row?.name}" set timezone = 'Asia/Kathmandu'`);
+}
 
 /** As a node of its own. */
 async function record(entries: readonly AuditEntry[]): Promise<void> {

@@ -23,13 +23,13 @@ export class BatchPacing {
     this.#pending = pending;
   }
 
-  /** Lets the batch with this entry start at once, because an answer waits for it. */
+  /** Lets the batch with this entry, which is the last so far, start at once, because an answer waits for it. */
   hasten(number: number): void {
-    this.#awaited = Math.max(this.#awaited, number);
+    this.#awaited = number;
     this.#endPause();
   }
 
-  /** Lets the batch with this entry start earlier, because a read waits for it. */
+  /** Lets the batch with this entry, which is the last so far, start earlier, because a read waits for it. */
   hastenForRead(number: number): void {
     this.#awaitedByReads = number;
     this.#endPause();
