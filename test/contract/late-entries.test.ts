@@ -1,9 +1,12 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { DAY_MS } from "../../sdk/src/contract/time-units.ts";
+import { dropOldEntries } from "../../server/src/audit/audit-retention.ts";
 import { PostgresAudit } from "../../server/src/audit/audit-store.ts";
 import type { AccountId } from "../../server/src/contract/account.ts";
 import type { EntryId } from "../../server/src/contract/entry.ts";
 import type { ClaimId } from "../../server/src/contract/kept-answer.ts";
 import type { KeyUuid } from "../../server/src/contract/key.ts";
+import { BUILT_IN_PLANS } from "../../server/src/contract/plans.ts";
 import { PostgresCredit } from "../../server/src/credits/postgres-credit.ts";
 import { inTransaction } from "../../server/src/database/database.ts";
 import { auditEntry } from "../fixtures/audit-entry.ts";
@@ -75,6 +78,29 @@ describe("entries that are recorded after later ones, as those of a journal are"
     expect(await sql<{ id: EntryId }[]>`select id from audit_entries where id = ${entry.id}`).toHaveLength(0);
   });
 });
+
+it.each([
+  { how: "together", entriesOfBatch: 1 },
+  { how: "one batch after the other, as large ones are", entriesOfBatch: 30_000 },
+])(
+  "entries that were recorded before older ones, and deleted $how, are not charged again",
+  async ({ entriesOfBatch }) => {
+    const accountId = await newAccount(100n);
+    const audit = new PostgresAudit(sql, crypto.randomUUID());
+    const early = auditEntry({ accountId, costNanoUsd: 10n });
+    const late = auditEntry({ accountId, costNanoUsd: 10n });
+    for (const entry of [late, early]) await audit.insertEntries([entry]);
+    await sql`update audit_batches set entries = ${entriesOfBatch} where account_id = ${accountId}`;
+    await dropOldEntries(sql, BUILT_IN_PLANS, new Date(Date.now() + 31 * DAY_MS));
+    for (const entry of [late, early]) await audit.insertEntries([entry]);
+    expect(await sql`select free_nano_usd as free from accounts where id = ${accountId}`).toMatchObject([
+      { free: 80n },
+    ]);
+    expect(
+      await sql<{ id: EntryId }[]>`select id from audit_entries where account_id = ${accountId}`,
+    ).toHaveLength(0);
+  },
+);
 
 it("what an entry costs is taken from the credit that is left when a transfer of it under way has ended", async () => {
   const accountId = await newAccount(100n);

@@ -3,7 +3,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { verifyAuditExport } from "../../sdk/src/audit/verify-export.ts";
+import { makeAuditPartitions } from "../../server/src/audit/audit-partitions.ts";
 import { dropOldEntries } from "../../server/src/audit/audit-retention.ts";
+import { firstEntryIdAt } from "../../server/src/contract/entry.ts";
 import { BUILT_IN_PLANS } from "../../server/src/contract/plans.ts";
 import { openDatabaseOf, type ServiceDatabase } from "../fixtures/database.ts";
 import { sendChat } from "../fixtures/request.ts";
@@ -85,7 +87,10 @@ describe("an audit log with entries past its plan's retention", () => {
       await slow`select from audit_entries where id = ${old} for update`;
       const deleting = dropOldEntries(sql, BUILT_IN_PLANS, inTime);
       await expect
-        .poll(() => other`select from pg_stat_activity where wait_event_type = 'Lock'`)
+        .poll(
+          () =>
+            other`select from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()`,
+        )
         .toHaveLength(1);
       await chat(owner.key);
       expect(await idsOf(owner)).toHaveLength(2);
@@ -94,6 +99,32 @@ describe("an audit log with entries past its plan's retention", () => {
     await deletion.deleting;
     expect(await idsOf(owner)).toHaveLength(1);
     expect(await owner.trpc.audit.verify.query()).toMatchObject({ problems: [], next: null, entries: 1 });
+  });
+
+  it("is whole after two nodes have deleted at the same time, of which one would have deleted less", async () => {
+    const owner = await signUpWithKey(service.baseUrl);
+    for (let count = 0; count < 3; count++) {
+      await chat(owner.key);
+      // An entry a batch, and a millisecond.
+      const [newest] = await idsOf(owner);
+      await expect.poll(() => Date.now()).toBeGreaterThan(timeOf(newest ?? ""));
+    }
+    const ids = (await idsOf(owner)).reverse();
+    const drop = (upTo = "") => dropOldEntries(sql, BUILT_IN_PLANS, new Date(timeOf(upTo) + 1 + 30 * DAY_MS));
+    await using other = await openDatabaseOf(service);
+    const waiting = () =>
+      other`select from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()`;
+    const { more, less } = await other.transaction("", async (slow) => {
+      await slow`select from audit_entries where id = ${ids[0] ?? ""} for update`;
+      const more = drop(ids[1]);
+      await expect.poll(waiting).toHaveLength(1);
+      const less = drop(ids[0]);
+      await expect.poll(waiting).toHaveLength(2);
+      return { more, less };
+    });
+    await Promise.all([more, less]);
+    expect(await idsOf(owner)).toEqual(ids.slice(2));
+    expect(await owner.trpc.audit.verify.query()).toMatchObject({ problems: [], removedBatches: 2 });
   });
 
   it("is verified by the command line with the number of deleted batches, which that prints", async () => {
@@ -212,6 +243,50 @@ describe("an audit log with entries past its plan's retention", () => {
     const plans = { ...BUILT_IN_PLANS, free: { ...free, auditRetentionDays: null } };
     await dropOldEntries(sql, plans, new Date(Date.now() + 4_000 * DAY_MS));
     expect(await idsOf(owner)).toHaveLength(1);
+  });
+});
+
+describe("the storage of a month whose entries are all deleted", () => {
+  /** Those of these months. */
+  async function monthsStored(of: string): Promise<string[]> {
+    const rows = await sql<{ name: string }[]>`
+      select relname as name from pg_inherits join pg_class on pg_class.oid = inhrelid
+      where inhparent = 'audit_entries'::regclass and starts_with(relname, ${`audit_entries_${of}`}) order by 1`;
+    return rows.map(({ name }) => name.slice(-7));
+  }
+
+  it("is freed two months later, unless a journal has brought a late entry of it meanwhile", async () => {
+    const owner = await signUpWithKey(service.baseUrl);
+    await chat(owner.key);
+    const [newest = ""] = await idsOf(owner);
+    await makeAuditPartitions(sql, new Date("2024-03-15"));
+    expect(await monthsStored("2024")).toEqual(["2024_02", "2024_03", "2024_04", "2024_05"]);
+    const dropEmpty = (now: string) => dropOldEntries(sql, BUILT_IN_PLANS, new Date(now));
+    await dropEmpty("2024-05-31T23:59:59Z");
+    expect(await monthsStored("2024")).toEqual(["2024_03", "2024_04", "2024_05"]);
+
+    const late = firstEntryIdAt(new Date("2024-03-05"));
+    await using other = await openDatabaseOf(service);
+    const { dropping } = await other.transaction("", async (recording) => {
+      await recording`
+        insert into audit_entries
+        select (jsonb_populate_record(entry, jsonb_build_object('id', ${late}::text))).*
+        from audit_entries entry where id = ${newest}`;
+      const dropping = dropEmpty("2024-06-01");
+      await expect
+        .poll(
+          () =>
+            sql`select from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()`,
+        )
+        .toHaveLength(1);
+      return { dropping };
+    });
+    await dropping;
+    expect(await monthsStored("2024")).toEqual(["2024_03", "2024_04", "2024_05"]);
+    expect(await idsOf(owner)).toEqual([newest, late]);
+    await sql`delete from audit_entries where id = ${late}`;
+    await dropEmpty("2024-06-01");
+    expect(await monthsStored("2024")).toEqual(["2024_04", "2024_05"]);
   });
 });
 

@@ -35,6 +35,7 @@ type Row = {
   readonly kind: "charge" | "uncollected" | "grant" | "adjustment";
   readonly amount: number;
   readonly at?: string;
+  readonly reason?: string;
 };
 
 /** Writes charges to the ledger, as versions did that had no sums by day. */
@@ -42,7 +43,7 @@ async function writeRows(connection: Statements, rows: readonly Row[]): Promise<
   await connection`
     insert into credit_ledger (id, account_id, at, kind, amount_nano_usd, reason)
     select ledger_entry_id(position::integer), (row->>'accountId')::uuid, coalesce((row->>'at')::timestamptz, now()),
-           row->>'kind', (row->>'amount')::bigint, 'requests'
+           row->>'kind', (row->>'amount')::bigint, coalesce(row->>'reason', 'requests')
     from jsonb_array_elements(${connection.json(rows)})
          with ordinality as given (row, position)
     order by position`;
@@ -191,6 +192,46 @@ describe("the costs of a day", () => {
       { accountId, kind: "adjustment", amount: -3 },
     ]);
     expect(await costsOf(sql, [accountId])).toEqual({ stored: [], summed: [] });
+  });
+});
+
+describe("the report of the reconciliation", () => {
+  it("adds up what was not collected in the period, and what nodes have reserved, of it what is stuck", async () => {
+    const operator = await signInOperator(service.baseUrl);
+    const report = () => operator.trpc.operator.checkBooks.query({ hours: 2 });
+    const { reserved: before } = await report();
+    const accounts = await newAccounts(sql, 2);
+    const at = new Date(Date.now() - 4 * 3_600_000).toISOString();
+    const reason = uuidv7();
+    for (const accountId of accounts) {
+      await writeRows(sql, [{ accountId, kind: "uncollected", amount: 4, reason }]);
+      await writeRows(sql, [{ accountId, kind: "uncollected", amount: 3, at, reason }]);
+      await sql`update accounts set free_nano_usd = 7 where id = ${accountId}`;
+    }
+    for (const [seen, granted, charged] of [
+      ["1 second", 5, 2],
+      ["1 second", 9, 9],
+      ["2 minutes", 4, 0],
+    ] as const) {
+      await sql`
+        with spender as (
+          insert into credit_spenders (node_id, label, seen_at)
+          values (${uuidv7()}, 'test', now() - ${seen}::interval) returning id
+        )
+        insert into credit_reserves (account_id, spender, granted_nano_usd, charged_nano_usd, number)
+        select ${accounts[0] ?? ""}, id, ${granted}, ${charged}, 1 from spender`;
+    }
+    await sql`update accounts set free_nano_usd = 0 where id = ${accounts[0] ?? ""}`;
+    const { uncollected, reserved, mismatches } = await report();
+    expect(uncollected.filter((part) => part.reason === reason)).toEqual([
+      { reason, accounts: 2, nanoUsd: 8n },
+    ]);
+    expect(reserved).toEqual({
+      reservations: before.reservations + 2,
+      nanoUsd: before.nanoUsd + 7n,
+      stuckNanoUsd: before.stuckNanoUsd + 4n,
+    });
+    expect(mismatches.filter(({ accountId }) => accounts.includes(accountId))).toEqual([]);
   });
 });
 

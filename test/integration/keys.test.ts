@@ -178,6 +178,35 @@ describe("a key's usage", () => {
     expect(keys[0]?.usage).toMatchObject({ lastUsedIp: "198.51.100.7", addresses: 3, requestsLastMinute: 5 });
   });
 
+  it("covers requests of the last hour and day, and addresses of the last 30 days", async () => {
+    const owner = await signUp(service.baseUrl);
+    const { key, id } = await owner.trpc.keys.create.mutate({ name: "watched" });
+    for (const address of ["192.0.2.1", "192.0.2.2"])
+      expect(await statusOf(service.baseUrl, key, { "x-forwarded-for": address })).toBe(200);
+    const { requestsLastDay } = await owner.trpc.keys.usage.query({ id });
+    expect(requestsLastDay).toBe(2);
+    await using sql = await openDatabaseOf(service);
+    await sql`
+      update key_addresses set last_seen_at = now() - interval '721 hours' where key = ${id} and source_ip = '192.0.2.1'`;
+    for (const [ago, hour, day] of [
+      ["59 minutes", 2, 2],
+      ["63 minutes", 0, 2],
+      ["23 hours", 0, 2],
+      ["25 hours", 0, 0],
+    ] as const) {
+      await sql`delete from key_usage_minutes where key = ${id}`;
+      await sql`insert into key_usage_minutes values (${id}, date_trunc('minute', now() - ${ago}::interval), 2)`;
+      expect(await owner.trpc.keys.usage.query({ id }), ago).toMatchObject({
+        addresses: 1,
+        requestsLastHour: hour,
+        requestsLastDay: day,
+      });
+    }
+    const { addresses } = await owner.trpc.keys.addresses.query({ id });
+    expect(addresses.map(({ ip }) => ip)).toEqual(["192.0.2.2"]);
+    expect((await owner.trpc.keys.list.query()).keys[0]?.usage.addresses).toBe(1);
+  });
+
   it("includes attempts with the key after its revocation", async () => {
     const owner = await signUp(service.baseUrl);
     const { key, id } = await owner.trpc.keys.create.mutate({ name: "leaked" });

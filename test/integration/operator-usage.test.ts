@@ -270,6 +270,9 @@ describe("the whole service's usage", () => {
   });
 });
 
+const TOKENS = ["prompt_tokens", "completion_tokens", "cached_tokens"];
+const SUMS = ["requests", "errors", ...TOKENS, "cost_nano_usd"];
+
 describe("reconciliation", () => {
   it("reports wrong sums of the whole service", async () => {
     const check = async () => (await operator.trpc.operator.checkBooks.query()).usageMismatches;
@@ -278,12 +281,42 @@ describe("reconciliation", () => {
     await owner.trpc.audit.list.query();
     expect(await check()).toEqual([]);
     const { id } = await owner.trpc.account.get.query();
-    await sql`update usage_account_months set requests = requests + 1 where account_id = ${id}`;
-    expect(await check()).toMatchObject([{ accountId: id, interval: "month", key: null, model: null }]);
-    await sql`update usage_account_months set requests = requests - 1 where account_id = ${id}`;
-    await sql`
-      update usage_service_hours set errors = errors + 1
-      where ctid = (select ctid from usage_service_hours where model = '' order by hour desc limit 1)`;
-    expect(await check()).toMatchObject([{ accountId: null, interval: "hour", key: null, model: "" }]);
+    const { keys } = await owner.trpc.keys.list.query();
+    const key = keys[0]?.id ?? "";
+    const ofKey = { accountId: id, key, model: "" };
+    // Every other sum is right, also that of what adds it up.
+    const wrong = [
+      ...SUMS.map((sum) => ({
+        rows: `usage_service_hours where model = '' order by hour desc`,
+        set: sum,
+        found: [{ accountId: null, interval: "hour", key: null, model: "" }],
+      })),
+      ...["requests", "cost_nano_usd"].map((sum) => ({
+        rows: `usage_account_months where account_id = '${id}'`,
+        set: sum,
+        found: [{ accountId: id, interval: "month", key: null, model: null }],
+      })),
+      ...["errors", ...TOKENS].map((sum) => ({
+        rows: `usage_days where account_id = '${id}'`,
+        set: sum,
+        found: [{ ...ofKey, interval: "day" }],
+      })),
+      ...["errors", ...TOKENS].map((sum) => ({
+        rows: `usage_hours where account_id = '${id}'`,
+        set: sum,
+        found: [
+          { ...ofKey, interval: "hour" },
+          { ...ofKey, interval: "day" },
+        ],
+      })),
+    ];
+    for (const { rows, set, found } of wrong) {
+      const [table = ""] = rows.split(" ");
+      const [{ ctid } = { ctid: "" }] = await sql.unsafe(`
+        update ${table} set ${set} = ${set} + 1 where ctid = (select ctid from ${rows} limit 1) returning ctid`);
+      expect(await check(), `${table}.${set}`).toMatchObject(found);
+      await sql.unsafe(`update ${table} set ${set} = ${set} - 1 where ctid = $1`, [ctid]);
+    }
+    expect(await check()).toEqual([]);
   });
 });

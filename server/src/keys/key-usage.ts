@@ -11,7 +11,8 @@ import { deleteInBatches } from "../database/delete-in-batches.ts";
 export function usageColumns(sql: Database, now: Date) {
   return sql`
     key_usage.last_used_at as "lastUsedAt", host(key_usage.last_used_ip) as "lastUsedIp",
-    (select count(*)::float8 from key_addresses where key_addresses.key = keys.id) as addresses,
+    (select count(*)::float8 from key_addresses
+     where key_addresses.key = keys.id and last_seen_at >= ${now}::timestamptz - interval '30 days') as addresses,
     (select count(*)::float8 from audit_entries
      where audit_entries.key = keys.id and audit_entries.id >= ${firstEntryIdAt(new Date(now.getTime() - 60_000))}::uuid)
       as "requestsLastMinute",
