@@ -176,23 +176,36 @@ describe("a recorded entry", () => {
     await recorder.stop();
   });
 
-  it("makes reads fail at once while the database is failing", async () => {
+  it("makes reads fail at once while the database is failing, whose beginning and end are logged once", async () => {
     const { journal } = await Journal.open({ folder, sync: false });
     let isAway = true;
+    let failures = 0;
     const committed = new Set<EntryId>();
     const insertEntries = async (entries: readonly AuditEntry[]) => {
-      if (isAway) throw new Error("away");
+      if (isAway) {
+        failures++;
+        throw new Error("away");
+      }
       for (const { id } of entries) committed.add(id);
       return [];
     };
-    const recorder = new Recorder({ journal, durability: "journal", log, sink: { insertEntries } });
+    const messages: string[] = [];
+    const lines = pino({ level: "info" }, { write: (line) => messages.push(JSON.parse(line).msg) });
+    const recorder = new Recorder({ journal, durability: "journal", log: lines, sink: { insertEntries } });
     const kept = entry();
     await recorder.record(kept);
     await recorder.tryFlush(null);
     expect(committed).not.toContain(kept.id);
+    await expect.poll(() => failures).toBeGreaterThan(1);
     isAway = false;
     await expect.poll(() => committed.has(kept.id)).toBe(true);
+    await recorder.record(entry());
     await recorder.stop();
+    expect(committed.size).toBe(2);
+    expect(messages).toEqual([
+      "inserting audit entries into the database failed",
+      "inserting audit entries into the database works again",
+    ]);
   });
 
   it("that the database refuses for its content is rejected, and delays no other entry", async () => {
