@@ -193,6 +193,24 @@ describe("a batch of which another row than the account's own is locked", () => 
     expect(await insertInParts(sink, batch, { locked: "leave" })).toEqual(own);
     expect(committed).toEqual(idsOf(others));
   });
+
+  it("fails as a whole, and soon, when that row is not of some accounts only", async () => {
+    const { PostgresError } = (await import("postgres")).default;
+    const error = Object.assign(new PostgresError("canceling statement due to lock timeout"), {
+      code: "55P03",
+    });
+    let attempts = 0;
+    const sink: EntrySink = {
+      insertEntries: async () => {
+        attempts++;
+        throw error;
+      },
+    };
+    const batch = Array.from({ length: 200 }, () => auditEntry());
+    await expect(insertInParts(sink, batch, { locked: "leave" })).rejects.toBe(error);
+    // Each of them waits for the lock for a tenth of a second.
+    expect(attempts).toBeLessThan(60);
+  });
 });
 
 describe("entries that are inserted in parts", () => {

@@ -210,13 +210,14 @@ describe("the integrity of an account's entries", () => {
     const owner = await ownerWithEntries();
     const { accountId } = owner;
     const other = await owner.trpc.keys.create.mutate({ name: "quiet" });
+    const foreign = await (await signUp(service.baseUrl)).trpc.keys.create.mutate({ name: "foreign" });
+    // Requests may have been recorded under an earlier key ID of it.
+    await sql`update keys set issued_at = created_at + interval '1 minute' where id = ${foreign.id}`;
     const changes = [
       sql`update audit_batches set entries = entries + 1 where account_id = ${accountId} and batch = 1`,
       sql`update audit_batches set newest = gen_random_uuid() where account_id = ${accountId} and batch = 2`,
       sql`update audit_entries set key = ${other.id} where account_id = ${accountId} and batch = 3`,
-      sql`
-        update audit_entries set key = (select id from keys where account_id <> ${accountId} limit 1)
-        where account_id = ${accountId} and batch = 4`,
+      sql`update audit_entries set key = ${foreign.id} where account_id = ${accountId} and batch = 4`,
     ];
     for (const change of changes) expect((await change).count).toBeGreaterThan(0);
     // The text that the digest covers stays the same.
@@ -282,7 +283,9 @@ describe("the integrity of an account's entries", () => {
     const changes = [
       sql`digest = sha256('')`,
       sql`newest = (select id from audit_entries entry where entry.account_id = ${accountId} order by id limit 1)`,
+      sql`newest = null`,
       sql`removed_up_to = 'ffffffff-ffff-7000-8000-000000000001'`,
+      sql`removed_digest = sha256('')`,
     ];
     const changed: number[] = [];
     for (const change of changes) {
@@ -290,7 +293,8 @@ describe("the integrity of an account's entries", () => {
       const { problems } = await owner.trpc.audit.verify.query();
       expect(problems).toMatchObject([{ batch: head?.batch, problem: "changed" }]);
       await sql`
-        update audit_chains set digest = ${end?.digest}, newest = ${end?.newest}, removed_up_to = null
+        update audit_chains set
+          digest = ${end?.digest}, newest = ${end?.newest}, removed_up_to = null, removed_digest = null
         where account_id = ${accountId}`;
     }
     await sql`
@@ -298,24 +302,57 @@ describe("the integrity of an account's entries", () => {
       from audit_batches where account_id = ${accountId} order by batch desc limit 1`;
     expect((await owner.trpc.audit.verify.query()).problems).toMatchObject([{ problem: "changed" }]);
     await sql`delete from audit_batches where account_id = ${accountId} and batch > ${head?.batch ?? 0}`;
+    await sql`
+      insert into audit_entries
+      select (jsonb_populate_record(entry, jsonb_build_object(
+        'id', substr(entry.id::text, 1, 24) || 'ffffffffffff', 'batch', ${(head?.batch ?? 0) + 1}::bigint))).*
+      from audit_entries entry where account_id = ${accountId} order by id limit 1`;
+    expect((await owner.trpc.audit.verify.query()).problems).toMatchObject([{ problem: "entries_added" }]);
+    await sql`delete from audit_entries where account_id = ${accountId} and batch > ${head?.batch ?? 0}`;
     // A key that was reissued has another key ID than before, under which requests may have been recorded since.
     await sql`
       update keys set key_id = 'late', issued_at = created_at + interval '1 minute' where account_id = ${accountId}`;
     expect((await owner.trpc.audit.verify.query()).problems).toEqual([]);
-    // As at the end of the retention of all entries.
+    const [batch] = await sql`select * from audit_batches where account_id = ${accountId} and batch = 1`;
+    const [entry] =
+      await sql`select to_jsonb(entry) as row from audit_entries entry where account_id = ${accountId} and batch = 1`;
     await sql`delete from audit_entries where account_id = ${accountId}`;
     await sql`delete from audit_batches where account_id = ${accountId}`;
-    const removed = sql`removed_batches = batches, removed_digest = ${end?.digest}, removed_up_to = newest, digest = ${end?.digest}`;
+    const { problems } = await owner.trpc.audit.verify.query();
+    expect(problems).toMatchObject(
+      Array.from({ length: head?.batch ?? 0 }, (_, index) => ({
+        batch: index + 1,
+        problem: "batch_missing",
+      })),
+    );
+    // As at the end of the retention of all entries.
+    const removed = sql`
+      removed_batches = batches, removed_digest = ${end?.digest}, removed_up_to = ${end?.newest}, digest = ${end?.digest}`;
     for (const change of [
       sql`digest = digest`,
       sql`removed_digest = null, digest = null`,
+      sql`removed_digest = sha256('')`,
       sql`removed_up_to = null`,
+      sql`removed_up_to = 'ffffffff-ffff-7000-8000-000000000001'`,
+      sql`removed_batches = 0, removed_digest = null, removed_up_to = null, digest = null`,
     ]) {
       await sql`update audit_chains set ${removed} where account_id = ${accountId}`;
       await sql`update audit_chains set ${change} where account_id = ${accountId}`;
       changed.push((await owner.trpc.audit.verify.query()).problems.length);
     }
-    expect(changed).toEqual([0, 1, 1]);
+    expect(changed).toEqual([0, 1, 1, 1, 1, 1]);
+    await sql`update audit_chains set ${removed} where account_id = ${accountId}`;
+    await sql`
+      insert into audit_batches (account_id, batch, entries, newest, digest)
+      values (${accountId}, 1, ${batch?.entries}, ${batch?.newest}, ${batch?.digest})`;
+    expect((await owner.trpc.audit.verify.query()).problems).toMatchObject([{ problem: "changed" }]);
+    await sql`delete from audit_batches where account_id = ${accountId}`;
+    await sql`
+      insert into audit_entries
+      select * from jsonb_populate_record(null::audit_entries, ${sql.json(entry?.row)})`;
+    expect((await owner.trpc.audit.verify.query()).problems).toMatchObject([
+      { batch: 1, problem: "entries_added", foundEntries: 1 },
+    ]);
   });
 
   it("fails for a chain that was recomputed, for anyone who saved an earlier digest", async () => {
