@@ -134,6 +134,17 @@ describe.each(EXPORTS)("an export as %s", (_, wanted) => {
   });
 });
 
+describe("an export with a proof", () => {
+  it("does not continue once its first batch is deleted, as the proof begins with the digest before that", async () => {
+    const wanted: Export = { format: "ndjson", filter: {}, isProved: true };
+    const { accountId, entries } = await longLog(300);
+    const lines = await linesIn(await begin(accountId, wanted));
+    const cursor = cursorOf(lines.find((line) => line.includes(entries[199]?.id ?? "none")));
+    await deleteBefore(entries[100]);
+    await expect(begin(accountId, wanted, cursor)).rejects.toMatchObject(DELETED);
+  });
+});
+
 describe("an export that begins where retention has deleted", () => {
   // Of a request that lasted long, the entry is recorded with later ones.
   const withLongRequest = () =>

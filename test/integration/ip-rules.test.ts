@@ -150,6 +150,16 @@ describe("equal IP rules", () => {
   });
 });
 
+describe("IP rules whose texts are the same one after the other", () => {
+  it("are told apart", () => {
+    const book = new IpRuleBook();
+    const judge = (...networks: readonly string[]) =>
+      book.judge({ plan: "enterprise", ipRules: { mode: "enforce", networks } }, "100.1.1.1");
+    expect(judge("0.0.0.0/1", "28.0.0.1")).toBe("passes");
+    expect(judge("0.0.0.0/12", "8.0.0.1")).toBe("blocked");
+  });
+});
+
 describe("X-Forwarded-For", () => {
   it.each([
     ["203.0.113.5", true],
