@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { insertKeys } from "../fixtures/keys.ts";
 import { refusalOf, signInOperator, signUpEnterprise, startOperatedService } from "../fixtures/operator.ts";
-import { outcomeOf } from "../fixtures/request.ts";
+import { outcomeOf, sendChat } from "../fixtures/request.ts";
 import type { Service } from "../fixtures/service.ts";
 import { signUp, signUpWithKey, type Visitor, visit } from "../fixtures/user.ts";
 
@@ -21,11 +21,19 @@ describe("a suspended account", () => {
   it("is refused as soon as the suspension is answered, until it is reinstated", async () => {
     const owner = await signUpWithKey(service.baseUrl);
     const { id } = await owner.trpc.account.get.query();
+    const chatStatus = async () => {
+      const response = await sendChat(service.baseUrl, owner.key);
+      await response.arrayBuffer();
+      return response.status;
+    };
     expect(await outcomeOf(service.baseUrl, owner.key)).toEqual({ status: 200, code: null });
+    expect(await chatStatus()).toBe(200);
     await operator.trpc.operator.accounts.suspend.mutate({ id, reason: "unpaid" });
+    expect(await chatStatus()).toBe(403);
     expect(await outcomeOf(service.baseUrl, owner.key)).toEqual({ status: 403, code: "account_suspended" });
     expect((await owner.trpc.account.get.query()).suspension?.reason).toBe("unpaid");
     await operator.trpc.operator.accounts.reinstate.mutate({ id, reason: "paid" });
+    expect(await chatStatus()).toBe(200);
     expect(await outcomeOf(service.baseUrl, owner.key)).toEqual({ status: 200, code: null });
     expect((await owner.trpc.account.get.query()).suspension).toBeNull();
   });
