@@ -2,7 +2,7 @@ import { mkdtemp, readdir, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pino } from "pino";
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import type { EntrySink } from "../../server/src/audit/entry-sink.ts";
 import { insertInParts } from "../../server/src/audit/left-out.ts";
 import { Recorder } from "../../server/src/audit/recorder.ts";
@@ -82,6 +82,37 @@ describe("entries of an account whose rows are locked", () => {
     expect(committed).toEqual([...idsOf(others), ...idsOf(own)]);
     await recorder.stop();
     expect(await readdir(folder)).toEqual([]);
+  });
+
+  it("are tried again once a second, beside which others are recorded as fast as ever", async () => {
+    const { locked, committed, sink } = lockedDatabase();
+    let attempts = 0;
+    const recorder = await openRecorder({
+      insertEntries: (...given) => {
+        attempts++;
+        return sink.insertEntries(...given);
+      },
+    });
+    const own = auditEntry();
+    const other = auditEntry();
+    locked.add(own.accountId);
+    // No pause ends by itself.
+    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "performance"] });
+    try {
+      await recorder.record(own);
+      await recorder.attempted(own.accountId);
+      attempts = 0;
+      await vi.advanceTimersByTimeAsync(500);
+      expect(attempts).toBeLessThan(2);
+      await recorder.record(other);
+      await vi.advanceTimersByTimeAsync(100);
+      expect(committed).toEqual([other.id]);
+    } finally {
+      vi.useRealTimers();
+    }
+    locked.clear();
+    await recorder.stop();
+    expect(committed).toEqual([other.id, own.id]);
   });
 
   it("stay in the journal when the process stops before they are free", async () => {
