@@ -187,6 +187,30 @@ describe.each(Object.entries(implementations))("limits in %s", (_, open) => {
     expect(await admit(limits)).toMatchObject({ kind: "limited", by: "concurrency" });
   });
 
+  it("that refuse a request together name the one that it has to wait for longest, and how long", async () => {
+    const limits = { requestsPerMinute: 3, tokensPerMinute: 100, concurrentRequests: 3 };
+    await admit(limits, 90, "tokens");
+    nowMs += 10_000;
+    await admit(limits, 0, "next");
+    expect(await admit(limits, 20)).toMatchObject({ kind: "limited", by: "tokens" });
+    await admit(limits, 0, "last");
+    const refused = await admit(limits, 0);
+    expect(refused).toMatchObject({ kind: "limited", by: "requests" });
+    // As the first request has to leave the minute.
+    if (refused.kind === "limited") expect(refused.retryAfterMs).toBeGreaterThan(49_000);
+    const later = await admit({ ...limits, requestsPerMinute: 2 }, 20);
+    expect(later).toMatchObject({ kind: "limited", by: "requests" });
+    if (later.kind === "limited") expect(later.retryAfterMs).toBeGreaterThan(59_000);
+    const ofTokens = await admit({ ...limits, requestsPerMinute: 4 }, 20);
+    expect(ofTokens).toMatchObject({ kind: "limited", by: "tokens" });
+    if (ofTokens.kind === "limited") expect(ofTokens.retryAfterMs).toBeGreaterThan(49_000);
+    expect(await admit({ ...limits, requestsPerMinute: 4 }, 5)).toMatchObject({
+      kind: "limited",
+      by: "concurrency",
+      retryAfterMs: 1_000,
+    });
+  });
+
   it("take capacity from all limits or from none", async () => {
     const limits = { requestsPerMinute: 5, tokensPerMinute: 100, concurrentRequests: 1 };
     const first = await admit(limits, 10, "a");
