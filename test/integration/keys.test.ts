@@ -67,6 +67,11 @@ describe("creating a key again with the same idempotency key", () => {
     expect(again.keys.map(({ id, name }) => [id, name])).toEqual([[lost.id, "production"]]);
     expect(again.keys[0]?.keyId).not.toBe(lost.keyId);
     expect(await outcomeOf(service.baseUrl, lost.key)).toEqual({ status: 401, code: "invalid_api_key" });
+    const { actions } = await owner.trpc.account.actions.query();
+    expect(actions.map(({ action, after }) => [action, after?.id, after?.keyId]).slice(0, 2)).toEqual([
+      ["key.reissue", lost.id, again.keys[0]?.keyId],
+      ["key.create", lost.id, lost.keyId],
+    ]);
   });
 
   it("never replaces the string of a key that is in use", async () => {
@@ -278,6 +283,9 @@ describe("a key rotation", () => {
       ["production 2", "active", old.id],
       ["production", "revoked", null],
     ]);
+    const { actions } = await owner.trpc.account.actions.query();
+    const recorded = actions.find(({ action }) => action === "key.rotate");
+    expect(recorded?.after).toMatchObject({ id: next.id, replaces: old.id });
   });
 
   it("can be repeated from successor to successor, each with its own name", async () => {
