@@ -289,6 +289,13 @@ describe.skipIf(!hasBrowser)("a chart", () => {
       .toContain(`Input ${total.promptTokens - total.cachedTokens}, Output ${total.completionTokens}`);
   });
 
+  it("says in words that it has nothing to show", async () => {
+    const { page } = await overview.site.open(overview.used, "/models/sandbox%2Florem");
+    const charts = page.getByRole("figure");
+    await charts.getByText("No errors", { exact: true }).waitFor();
+    expect(await charts.getByText(/^No /).allTextContents()).toEqual(["No errors"]);
+  });
+
   it("leaves out a series that is switched off in its legend", async () => {
     const { page } = await overview.pageOf(overview.used);
     const panel = page.getByRole("region", { name: "Requests over time" });

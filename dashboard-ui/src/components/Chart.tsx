@@ -48,6 +48,8 @@ export interface ChartProps {
   readonly isNamed?: boolean;
   /** False when the names of the series stand elsewhere. */
   readonly hasLegend?: boolean;
+  /** What is said in the place of a chart that would be blank: "No errors". */
+  readonly blank?: string;
   /** Called with the part of a bar that was clicked, or with the interval on Enter. */
   readonly onPick?: ((part: ChartPart) => void) | undefined;
 }
@@ -68,6 +70,7 @@ export function Chart({
   heightPx = 180,
   isNamed = all.length > 1,
   hasLegend = true,
+  blank = "No requests",
   onPick,
 }: ChartProps) {
   const { series, hidden, toggle } = useVisible(all);
@@ -138,6 +141,7 @@ export function Chart({
           aria-label={label}
           style={{ height: heightPx }}
         />
+        {isBlank(all, kind) ? <p className={styles.blank}>{blank}</p> : null}
         {time === undefined ? null : (
           <ChartCursor
             label={label}
@@ -261,6 +265,13 @@ function valuesAt(series: readonly VisibleSeries[], at: number): readonly Series
     const value = values[at] ?? null;
     return value === null ? [] : [{ label, colour, value }];
   });
+}
+
+/** Whether there is nothing to draw: no value for a line, or no bar that is higher than 0. */
+function isBlank(all: readonly ChartSeries[], kind: ChartProps["kind"]): boolean {
+  return all.every(({ values }) =>
+    values.every((value) => value === null || (value === 0 && kind !== "line")),
+  );
 }
 
 /** The height that the chart needs in each interval. Stacked values need the height of their sum. */

@@ -92,6 +92,7 @@ function TimeChart({ time: { name, read }, answer }: TimeChartProps) {
         { label: "p95", values: found.map((each) => each?.p95 ?? null) },
       ]}
       format={(value) => formatDuration(Math.round(value))}
+      blank="No measurements"
     />
   );
 }

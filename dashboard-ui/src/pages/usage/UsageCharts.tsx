@@ -68,6 +68,7 @@ function TokenKindsChart({ totals, period, onPick }: TokenKindsProps) {
       series={series}
       format={formatCount}
       formatTick={formatCountBriefly}
+      blank="No tokens"
       onPick={onPick === undefined ? undefined : pick}
     />
   );
@@ -103,6 +104,7 @@ function MeasureChart(props: MeasureChartProps) {
       isNamed={grouping !== ""}
       format={measure.format}
       formatTick={measure.formatTick}
+      blank={`No ${measure.name.toLowerCase()}`}
       onPick={
         onPick === undefined
           ? undefined
