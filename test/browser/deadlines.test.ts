@@ -1,6 +1,7 @@
 import type { Page } from "playwright-core";
 import { describe, expect, it } from "vitest";
 import { hasBrowser } from "../fixtures/browser.ts";
+import { chooseInRow } from "../fixtures/menu.ts";
 import { goToKeys, openSite } from "../fixtures/site.ts";
 import { signUpWithKey } from "../fixtures/user.ts";
 
@@ -81,12 +82,24 @@ describe.skipIf(!hasBrowser)("a page that gets no answer", () => {
   it("of a change says how to see whether it was made", async () => {
     const { page, hurry } = await openHurried();
     await goToKeys(page, await signUpWithKey(site.service.baseUrl));
+    await chooseInRow(page, "test", "Revoke");
+    await page.getByLabel(/to confirm/).fill("test");
+    await stall(page, /keys\.revoke/);
+    await hurry();
+    await page.keyboard.press("Enter");
+    await page.getByRole("dialog").getByRole("alert").getByText("reload the page first").waitFor();
+  });
+
+  it("of the creation of a key says how to see the key, which a reload would lose", async () => {
+    const { page, hurry } = await openHurried();
+    await goToKeys(page, await signUpWithKey(site.service.baseUrl));
     await page.getByRole("button", { name: "Create key" }).click();
     await page.getByLabel("Name", { exact: true }).fill("late");
     await stall(page, /keys\.create/);
     await hurry();
     await page.getByRole("dialog").getByRole("button", { name: "Create key" }).click();
-    await page.getByRole("dialog").getByRole("alert").getByText("reload the page first").waitFor();
+    const alert = page.getByRole("dialog").getByRole("alert");
+    await alert.getByText(`${LATE}. The key may have been created. Try again here`).waitFor();
   });
 
   it("of the file of a part says so", async () => {

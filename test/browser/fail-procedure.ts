@@ -29,3 +29,15 @@ async function replaceAnswer(page: Page, procedure: string, answer: object, stat
     });
   });
 }
+
+/** Loses the answer to the next call of a procedure, which the service has run. */
+export async function loseAnswer(page: Page, procedure: string): Promise<void> {
+  await page.route(
+    `**/trpc/${procedure}**`,
+    async (route) => {
+      await route.fetch();
+      await route.abort();
+    },
+    { times: 1 },
+  );
+}

@@ -1,9 +1,11 @@
 import type { Page } from "playwright-core";
 import { describe, expect, it } from "vitest";
 import { hasBrowser } from "../fixtures/browser.ts";
+import { openDatabaseOf } from "../fixtures/database.ts";
 import { chooseInRow, toastOf } from "../fixtures/menu.ts";
 import { openKeys, openSite, signInBy } from "../fixtures/site.ts";
-import { signUp, signUpWithKey } from "../fixtures/user.ts";
+import { PASSWORD, signUp, signUpWithKey } from "../fixtures/user.ts";
+import { loseAnswer } from "./fail-procedure.ts";
 
 const site = openSite();
 
@@ -99,6 +101,51 @@ describe.skipIf(!hasBrowser)("a key that is shown", () => {
   });
 });
 
+describe.skipIf(!hasBrowser)("a secret whose answer was lost", () => {
+  it("of a key can be seen by trying again, which creates no second key", async () => {
+    const owner = await signUpWithKey(site.service.baseUrl);
+    const page = await openKeys(site, owner);
+    await page.getByRole("button", { name: "Create key" }).click();
+    const dialog = page.getByRole("dialog");
+    await dialog.getByLabel("Name", { exact: true }).fill("lost");
+    await loseAnswer(page, "keys.create");
+    await dialog.getByRole("button", { name: "Create key" }).click();
+    await dialog
+      .getByRole("alert")
+      .getByText("Try again here to see it: no second key is created.")
+      .waitFor();
+    // The service gives the first answer some seconds to arrive.
+    await using sql = await openDatabaseOf(site.service);
+    await sql`update keys set issued_at = issued_at - interval '1 minute' where name = 'lost'`;
+    await dialog.getByRole("button", { name: "Create key" }).click();
+    await page.getByTestId("key-string").waitFor();
+    const { keys } = await owner.trpc.keys.list.query();
+    expect(keys.map(({ name }) => name).toSorted()).toEqual(["lost", "test"]);
+  });
+
+  it("of a token can't be seen, and its owner learns that there may be one to revoke", async () => {
+    const owner = await signUp(site.service.baseUrl);
+    const { page } = await site.open(owner, "/settings/tokens");
+    await page.getByRole("button", { name: "Create token" }).click();
+    const dialog = page.getByRole("dialog");
+    await dialog.getByLabel("Name", { exact: true }).fill("lost");
+    await loseAnswer(page, "tokens.create");
+    await dialog.getByRole("button", { name: "Create token" }).click();
+    await dialog.getByRole("alert").getByText("The token may have been created. Look for it").waitFor();
+    await dialog.getByRole("button", { name: "Cancel" }).click();
+    await page.getByRole("button", { name: "Revoke lost" }).waitFor();
+  });
+
+  it("of a password is one or the other, and its user learns how to find out", async () => {
+    const { page } = await site.open(await signUp(site.service.baseUrl), "/settings/account");
+    await page.getByLabel("Current password").fill(PASSWORD);
+    await page.getByLabel("New password").fill("another password");
+    await loseAnswer(page, "auth.changePassword");
+    await page.getByRole("button", { name: "Change password" }).click();
+    await page.getByRole("alert").getByText("The password may have been changed.").waitFor();
+  });
+});
+
 describe.skipIf(!hasBrowser)("a key whose name can be written in several ways", () => {
   it("is revoked by its name as it is seen", async () => {
     const owner = await signUpWithKey(site.service.baseUrl);
@@ -111,6 +158,21 @@ describe.skipIf(!hasBrowser)("a key whose name can be written in several ways", 
     await page.getByRole("dialog").waitFor({ state: "detached" });
     const { keys } = await owner.trpc.keys.list.query();
     expect(keys.find(({ name }) => name.startsWith("blue"))?.state).toBe("revoked");
+  });
+});
+
+describe.skipIf(!hasBrowser)("the name of a key that is typed on a page", () => {
+  it("is there after signing in again, if the session has ended", async () => {
+    const { page } = await site.open(await signUp(site.service.baseUrl), "/connect");
+    const cookies = await page.context().cookies();
+    const name = page.getByLabel("Key name");
+    await name.fill("billing");
+    await page.context().clearCookies();
+    await page.getByRole("button", { name: "Create key" }).click();
+    await page.getByText("Your session has ended.").waitFor();
+    await page.context().addCookies(cookies);
+    await page.goto("/connect");
+    await expect.poll(() => name.inputValue()).toBe("billing");
   });
 });
 

@@ -15,6 +15,7 @@ import {
   panel,
   takePassword,
 } from "./console-site.ts";
+import { loseAnswer } from "./fail-procedure.ts";
 
 const consoleSite = openConsoleSite();
 
@@ -173,6 +174,27 @@ describe.skipIf(!hasBrowser)("an operator with accounts", () => {
     const user = visit(consoleSite.site.service.baseUrl);
     await user.trpc.auth.signIn.mutate({ email, password });
     expect((await user.trpc.account.get.query()).plan).toBe("enterprise");
+  });
+
+  it("learns what may have happened when the answer with a password is lost, and how to get one", async () => {
+    const { page } = await consoleSite.open();
+    const email = `${crypto.randomUUID()}@example.com`;
+    await page.getByRole("button", { name: "Create account" }).click();
+    const dialog = page.getByRole("dialog");
+    await dialog.getByLabel("E-mail").fill(email);
+    await dialog.getByLabel("Account name").fill("Lost");
+    await loseAnswer(page, "operator.accounts.create");
+    await dialog.getByRole("button", { name: "Create account" }).click();
+    await dialog.getByRole("alert").getByText("The account may have been created. Look for it").waitFor();
+    await dialog.getByRole("button", { name: "Cancel" }).click();
+    await page.getByRole("row", { name: email }).getByRole("link", { name: "Lost" }).click();
+    await chooseAction(page, "Reset password");
+    await loseAnswer(page, "operator.users.resetPassword");
+    await dialog.getByRole("button", { name: "Reset password" }).click();
+    await dialog.getByRole("alert").getByText("Try again to see a new one.").waitFor();
+    await dialog.getByRole("button", { name: "Reset password" }).click();
+    const password = await takePassword(page);
+    await visit(consoleSite.site.service.baseUrl).trpc.auth.signIn.mutate({ email, password });
   });
 
   it("suspends an account with a reason, and its keys are refused at once, till it is reinstated", async () => {

@@ -1,7 +1,7 @@
 import { useMutation, useQuery } from "@tanstack/react-query";
 import { type SubmitEvent, useState } from "react";
 import { api, client, queryClient } from "../../api/client.ts";
-import { errorTextAt, errorTextBeside } from "../../api/errors.ts";
+import { changeErrorText, errorTextAt } from "../../api/errors.ts";
 import { Button } from "../../components/Button.tsx";
 import { classes } from "../../components/classes.ts";
 import formStyles from "../../components/form.module.css";
@@ -32,7 +32,11 @@ export function Password() {
     event.preventDefault();
     change.mutate();
   };
-  const formError = errorTextBeside(change.error, ["current", "next"]);
+  const formError = changeErrorText(
+    change.error,
+    ["current", "next"],
+    "The password may have been changed. Try again; if the current password is refused then, the new one holds.",
+  );
   return (
     <section className={panelStyles.panel} aria-labelledby="password">
       <h2 id="password">Password</h2>

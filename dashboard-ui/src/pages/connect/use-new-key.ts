@@ -2,6 +2,7 @@ import { useBlocker } from "@tanstack/react-router";
 import { useEffect, useEffectEvent, useState } from "react";
 import { flushSync } from "react-dom";
 import { client } from "../../api/client.ts";
+import { useKept } from "../../components/use-kept-draft.ts";
 import { useKeyCreation } from "../keys/use-key-creation.ts";
 
 const SUGGESTED_NAME = "my-app";
@@ -11,7 +12,7 @@ export type NewKey = ReturnType<typeof useNewKey>;
 
 /** Creates a key on the page. Leaving the page needs a confirmation until the key is stored. */
 export function useNewKey() {
-  const [name, setName] = useState(SUGGESTED_NAME);
+  const [name, setName] = useKept("of the name of a key on the page", SUGGESTED_NAME);
   const [isStored, setStored] = useState(false);
   const creation = useKeyCreation((idempotencyKey) => client.keys.create.mutate({ name, idempotencyKey }));
   const mustStore = creation.created !== null && !isStored;

@@ -1,7 +1,7 @@
 import { useMutation } from "@tanstack/react-query";
 import { useState } from "react";
 import { api, queryClient } from "../../api/client.ts";
-import { errorCodeOf, errorTextAt, errorTextBeside } from "../../api/errors.ts";
+import { changeErrorText, errorCodeOf, errorTextAt } from "../../api/errors.ts";
 import { newIdempotencyKey } from "./idempotency.ts";
 
 interface CreatedKey {
@@ -43,6 +43,10 @@ export function useKeyCreation(call: (idempotencyKey: string) => Promise<Created
     formError:
       errorCodeOf(error) === "idempotency_key_reused"
         ? "An earlier attempt created a key with other settings, but the response was lost. Enter the same settings again, or close this dialog and revoke that key."
-        : errorTextBeside(error, ["name"]),
+        : changeErrorText(
+            error,
+            ["name"],
+            "The key may have been created. Try again here to see it: no second key is created. Otherwise revoke it in the list of keys.",
+          ),
   };
 }

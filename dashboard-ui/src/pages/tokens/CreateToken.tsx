@@ -1,7 +1,7 @@
 import { useMutation, useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import { api, client, queryClient } from "../../api/client.ts";
-import { errorTextAt, errorTextBeside } from "../../api/errors.ts";
+import { changeErrorText, errorTextAt } from "../../api/errors.ts";
 import { Field } from "../../components/Field.tsx";
 import { FormDialog } from "../../components/FormDialog.tsx";
 import { Select } from "../../components/Select.tsx";
@@ -38,7 +38,11 @@ export function CreateToken({ onClose }: { readonly onClose: () => void }) {
       title="Create management token"
       action="Create token"
       isPending={create.isPending}
-      error={errorTextBeside(create.error, ["name"])}
+      error={changeErrorText(
+        create.error,
+        ["name"],
+        "The token may have been created. Look for it in the list before you try again: it can't be shown any more, so revoke it.",
+      )}
       onSubmit={() => create.mutate()}
       onClose={onClose}
     >

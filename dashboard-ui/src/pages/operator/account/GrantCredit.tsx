@@ -1,8 +1,7 @@
 import { useMutation } from "@tanstack/react-query";
 import { useRef, useState } from "react";
-import { ERROR_CODES, type ErrorCode } from "../../../../../sdk/src/contract/error-codes.ts";
 import { api } from "../../../api/client.ts";
-import { errorCodeOf, errorTextAt, errorTextBeside, isTimeout } from "../../../api/errors.ts";
+import { changeErrorText, errorCodeOf, errorTextAt } from "../../../api/errors.ts";
 import type { AccountDetails } from "../../../api/types.ts";
 import { Field } from "../../../components/Field.tsx";
 import { FormDialog } from "../../../components/FormDialog.tsx";
@@ -115,24 +114,13 @@ function balanceText(balanceNanoUsd: bigint, change: bigint): string {
   return after < 0n ? `${balance} No more than that is deducted.` : balance;
 }
 
-function formErrorOf(error: Parameters<typeof errorTextBeside>[0]): string | null {
-  const code = errorCodeOf(error);
-  if (code === "idempotency_key_reused") {
+function formErrorOf(error: unknown): string | null {
+  if (errorCodeOf(error) === "idempotency_key_reused") {
     return "An earlier attempt was recorded. Close this dialog and look at the account's Credit tab before you try again.";
   }
-  const text = errorTextBeside(error, ["amountNanoUsd", "reason"]);
-  if (text === null || isRefusal(code)) return text;
-  return `${code === null ? noAnswerText(error) : text} The change may have been recorded. You can try again: this dialog records at most one change.`;
-}
-
-/** Whether the service decided against the change. Without its answer, or when it failed, the change may have been made. */
-function isRefusal(code: string | null): boolean {
-  const status = ERROR_CODES[code as ErrorCode]?.status;
-  return status !== undefined && status < 500;
-}
-
-function noAnswerText(error: unknown): string {
-  return isTimeout(error) ? "The service did not answer in time." : "The service can't be reached.";
+  const advice =
+    "The change may have been recorded. You can try again: this dialog records at most one change.";
+  return changeErrorText(error, ["amountNanoUsd", "reason"], advice);
 }
 
 function doneText(amountNanoUsd: bigint): string {

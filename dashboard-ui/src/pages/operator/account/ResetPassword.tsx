@@ -1,7 +1,7 @@
 import { useMutation } from "@tanstack/react-query";
 import { useState } from "react";
 import { client } from "../../../api/client.ts";
-import { errorTextOf } from "../../../api/errors.ts";
+import { changeErrorText } from "../../../api/errors.ts";
 import { FormDialog } from "../../../components/FormDialog.tsx";
 import formStyles from "../../../components/form.module.css";
 import { ShownOnce } from "../../../components/ShownOnce.tsx";
@@ -40,12 +40,15 @@ export function ResetPassword({ email, onClose }: ResetPasswordProps) {
       title="Reset the password?"
       action="Reset password"
       isPending={reset.isPending}
-      error={reset.error === null ? null : errorTextOf(reset.error)}
+      error={changeErrorText(
+        reset.error,
+        [],
+        "The password may have been reset. Try again to see a new one.",
+      )}
       onSubmit={() => reset.mutate()}
       onClose={onClose}
       look="danger"
     >
-      {" "}
       <p>
         <strong className={usersStyles.userEmail}>{email}</strong> gets a new password, which is shown next.
         All their sessions end. Someone with the old password may have created management tokens. The

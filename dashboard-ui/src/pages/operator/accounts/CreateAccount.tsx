@@ -2,7 +2,7 @@ import { useMutation } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
 import { useState } from "react";
 import { api, client, queryClient } from "../../../api/client.ts";
-import { errorTextAt, errorTextBeside } from "../../../api/errors.ts";
+import { changeErrorText, errorTextAt } from "../../../api/errors.ts";
 import { Field } from "../../../components/Field.tsx";
 import { FormDialog } from "../../../components/FormDialog.tsx";
 import { Select } from "../../../components/Select.tsx";
@@ -57,7 +57,11 @@ export function CreateAccount({ onClose }: { readonly onClose: () => void }) {
       title="Create account"
       action="Create account"
       isPending={create.isPending}
-      error={errorTextBeside(create.error, ["email", "accountName"])}
+      error={changeErrorText(
+        create.error,
+        ["email", "accountName"],
+        "The account may have been created. Look for it in the list before you try again. If it is there, reset its user's password.",
+      )}
       onSubmit={() => create.mutate()}
       onClose={onClose}
     >
