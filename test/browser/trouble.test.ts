@@ -363,6 +363,17 @@ describe.skipIf(!hasBrowser)("trouble with the service", () => {
     await page.getByRole("row", { name: /test/ }).waitFor();
   });
 
+  it("is not what is wrong when a page fails on an answer that it can't read, and a reload helps", async () => {
+    const { page } = await site.page();
+    await signInBy(page, await signUp(site.service.baseUrl));
+    await answerProcedure(page, "account.get", null);
+    await page.goto("/");
+    await page.getByRole("alert").getByText("An error occurred on this page. Reload it").waitFor();
+    await page.unrouteAll({ behavior: "wait" });
+    await page.getByRole("button", { name: "Reload" }).click();
+    await page.getByRole("heading", { name: "Overview", level: 1 }).waitFor();
+  });
+
   it("is told when one could not be signed out", async () => {
     const page = await openKeys(site, await signUpWithKey(site.service.baseUrl));
     await page.route(PROCEDURES, (route) => route.abort());

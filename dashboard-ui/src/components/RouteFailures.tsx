@@ -1,7 +1,9 @@
 import { type ErrorComponentProps, Link, useMatch, useRouter } from "@tanstack/react-router";
+import { TRPCClientError } from "@trpc/client";
 import { useEffect } from "react";
 import { CodeError } from "../code-loading.ts";
 import buttonStyles from "./Button.module.css";
+import { Button } from "./Button.tsx";
 import { CodeRetry, codeErrorText, RetryWhenReconnected } from "./lazy.tsx";
 import { Empty, LoadError, Loading, Notice } from "./Notice.tsx";
 import { PageHead } from "./PageHead.tsx";
@@ -59,7 +61,16 @@ function Failure({ error }: { readonly error: unknown }) {
   const router = useRouter();
   // The retry runs the loaders again. Resetting the error alone would show it again.
   const retry = () => void router.invalidate();
-  if (!(error instanceof CodeError)) return <LoadError error={error} retry={retry} />;
+  if (error instanceof TRPCClientError) return <LoadError error={error} retry={retry} />;
+  if (!(error instanceof CodeError)) {
+    // The code of the page has failed, for example on an answer of another version of the service.
+    return (
+      <Notice tone="error">
+        <p>An error occurred on this page. Reload it to try again.</p>
+        <Button onClick={() => location.reload()}>Reload</Button>
+      </Notice>
+    );
+  }
   return (
     <Notice tone="error">
       <p>{codeErrorText(error)}</p>
