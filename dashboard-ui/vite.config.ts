@@ -19,7 +19,7 @@ const COMMON_PARTS =
 
 /** What every page has besides, in one file. */
 const SHELL_PARTS =
-  /\/src\/(?:api\/|icons\/|load\.|components\/(?:Loaded|Code|CopyButton|PageHead|Segmented|DataTable|Select|format|special-prices|chart\/ChartCursor)\.)|\/sdk\/src\/contract\/procedure-data/;
+  /\/src\/(?:api\/|icons\/|load\.|components\/(?:Loaded|Code|CopyButton|PageHead|Segmented|DataTable|Select|format|special-prices|chart\/ChartCursor)\.)|\/sdk\/src\/contract\/(?:procedure-data|error-codes)\./;
 
 /** Serves the pages before sign-in during development, as the service does. */
 function serveSignIn({ middlewares }: ViteDevServer) {

@@ -117,6 +117,8 @@ async function show(page: Page, path: string): Promise<void> {
   await page.setViewportSize({ width: WIDTH, height: HEIGHT });
   await page.goto(path.replace(/:\w+/, (id) => ids[id] ?? ""));
   await page.getByRole("heading", { level: 1 }).waitFor();
+  // The name of the service arrives by itself.
+  await page.getByText("Ostiary", { exact: true }).first().waitFor();
   await page.waitForFunction(() => !/Loading /.test(document.body.textContent));
 }
 

@@ -1,7 +1,8 @@
 import { useMutation } from "@tanstack/react-query";
 import { useState } from "react";
 import { api, queryClient } from "../../api/client.ts";
-import { changeErrorText, errorCodeOf, errorTextAt } from "../../api/errors.ts";
+import { errorCodeOf, errorTextAt } from "../../api/errors.ts";
+import { changeErrorText } from "./change-error.ts";
 import { newIdempotencyKey } from "./idempotency.ts";
 
 interface CreatedKey {

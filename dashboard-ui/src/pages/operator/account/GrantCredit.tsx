@@ -1,7 +1,7 @@
 import { useMutation } from "@tanstack/react-query";
 import { useRef, useState } from "react";
 import { api } from "../../../api/client.ts";
-import { changeErrorText, errorCodeOf, errorTextAt } from "../../../api/errors.ts";
+import { errorCodeOf, errorTextAt } from "../../../api/errors.ts";
 import type { AccountDetails } from "../../../api/types.ts";
 import { Field } from "../../../components/Field.tsx";
 import { FormDialog } from "../../../components/FormDialog.tsx";
@@ -9,6 +9,7 @@ import { formatUsd } from "../../../components/format.ts";
 import { Segmented } from "../../../components/Segmented.tsx";
 import { toast } from "../../../components/toast.ts";
 import { useKept } from "../../../components/use-kept-draft.ts";
+import { changeErrorText } from "../../keys/change-error.ts";
 import { newIdempotencyKey } from "../../keys/idempotency.ts";
 import { askAgain, showAccount } from "./changes.ts";
 import { Reason } from "./Reason.tsx";
