@@ -74,7 +74,7 @@ function slowLog() {
       return super.listEntries(...given);
     }
   }
-  const recorder = { flushed: async (_: AccountId | null) => {} } as Recorder;
+  const recorder = { flush: async (_: AccountId | null) => {} } as Recorder;
   const log = new AuditLog(new SlowReader(database.sql), recorder, new Reads(() => nowMs), Date.now);
   return { log, refill: () => (nowMs += 600_000) };
 }

@@ -100,7 +100,7 @@ describe("entries of an account whose rows are locked", () => {
     vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "performance"] });
     try {
       await recorder.record(own);
-      await recorder.attempted(own.accountId);
+      await recorder.tryFlush(own.accountId);
       attempts = 0;
       await vi.advanceTimersByTimeAsync(500);
       expect(attempts).toBeLessThan(2);
