@@ -8,7 +8,7 @@ import type { KeyUuid } from "../../server/src/contract/key.ts";
 import { inTransaction, type Transaction } from "../../server/src/database/database.ts";
 import { auditEntry } from "../fixtures/audit-entry.ts";
 import { runOperatorCommand } from "../fixtures/command.ts";
-import { openDatabaseOf } from "../fixtures/database.ts";
+import { during, openDatabaseOf } from "../fixtures/database.ts";
 import { metricOf } from "../fixtures/metrics.ts";
 import { OPERATOR_ENV, signInOperator, startOperatedService } from "../fixtures/operator.ts";
 import { sendChat } from "../fixtures/request.ts";
@@ -281,21 +281,6 @@ it("the tests leave no trace in the service's own data folder", async () => {
   expect((await readFile(join(service.dataDir, "node-id"), "utf8")).trim()).toMatch(/^[0-9a-f-]{36}$/);
 });
 
-/** Starts a successor while a transaction goes on: one that is idle would be ended, and its locks with it. */
-async function startDuring(transaction: Transaction, former: Service): Promise<Service> {
-  let successor: Service | null = null;
-  const started = startService(inheritance(former)).then((service) => {
-    successor = service;
-    return service;
-  });
-  const whenStarted = async () => {
-    await transaction`select 1`;
-    return successor;
-  };
-  await expect.poll(whenStarted, { timeout: 50_000 }).not.toBeNull();
-  return started;
-}
-
 describe.skipIf(process.env.OSTIARY_TEST_DATABASE_URL === undefined)(
   "a service whose journal has entries of an account that another transaction has locked",
   () => {
@@ -327,7 +312,7 @@ describe.skipIf(process.env.OSTIARY_TEST_DATABASE_URL === undefined)(
             join(first.dataDir, "journal/000000000701.ndjson"),
             left.map((entry) => `${encodeEntry(entry)}\n`).join(""),
           );
-          const successor = await startDuring(transaction, first);
+          const successor = await during(transaction, () => startService(inheritance(first)));
           expect(await chat(successor, other.key)).toMatchObject({ status: 200 });
           expect(await charged()).toBe(0n);
           return successor;
@@ -369,7 +354,7 @@ describe.skipIf(process.env.OSTIARY_TEST_DATABASE_URL === undefined)(
         await first.kill();
         await sql`update idempotent_requests set renewed_at = now() - interval '50 seconds' where account_id = ${id}`;
         const leftMs = await renewedAt();
-        const successor = await startDuring(transaction, first);
+        const successor = await during(transaction, () => startService(inheritance(first)));
         const isRenewed = async () => {
           await transaction`select 1`;
           return (await renewedAt()) > leftMs;
@@ -399,7 +384,7 @@ describe.skipIf(process.env.OSTIARY_TEST_DATABASE_URL === undefined)(
         select ${id}, id, 100, 1 from credit_spenders`;
       const successor = await inTransaction(sql, async (transaction) => {
         await transaction`select from accounts where id = ${id} for update`;
-        const started = await startDuring(transaction, first);
+        const started = await during(transaction, () => startService(inheritance(first)));
         await transaction`select 1`;
         return started;
       });

@@ -111,13 +111,16 @@ describe("creating a key again with the same idempotency key", () => {
     await stranger.trpc.keys.create.mutate({ name: "two", idempotencyKey });
   });
 
-  it("is refused when the rotation is to be reported idle after another time", async () => {
+  it("is refused when the rotation is of another key, or to be reported idle after another time", async () => {
     const owner = await signUp(service.baseUrl);
     const { id } = await owner.trpc.keys.create.mutate({ name: "production" });
-    const call = { id, idempotencyKey: crypto.randomUUID() };
-    await owner.trpc.keys.rotate.mutate({ ...call, idleAfterSeconds: 3_600 });
-    const other = owner.trpc.keys.rotate.mutate({ ...call, idleAfterSeconds: 60 });
-    expect(await refusalOf(other)).toEqual({ status: 422, code: "idempotency_key_reused" });
+    const { id: otherId } = await owner.trpc.keys.create.mutate({ name: "staging" });
+    const call = { id, idempotencyKey: crypto.randomUUID(), idleAfterSeconds: 3_600 };
+    await owner.trpc.keys.rotate.mutate(call);
+    for (const other of [{ idleAfterSeconds: 60 }, { id: otherId }]) {
+      const again = owner.trpc.keys.rotate.mutate({ ...call, ...other });
+      expect(await refusalOf(again)).toEqual({ status: 422, code: "idempotency_key_reused" });
+    }
   });
 
   it("is told that the first successor was revoked, whichever name a successor would get now", async () => {
@@ -239,6 +242,23 @@ describe("a key's usage", () => {
   });
 });
 
+describe("the list of keys", () => {
+  it("has the active keys first and each state's newest first, also in pages", async () => {
+    const { trpc } = await signUp(service.baseUrl);
+    const ids = new Map<string, string>();
+    for (const name of ["a", "b", "c", "d"]) ids.set(name, (await trpc.keys.create.mutate({ name })).id);
+    for (const name of ["b", "d"]) await trpc.keys.revoke.mutate({ id: ids.get(name) ?? "" });
+    const names: string[] = [];
+    let cursor: string | undefined;
+    do {
+      const page = await trpc.keys.list.query({ limit: 1, ...(cursor === undefined ? {} : { cursor }) });
+      names.push(...page.keys.map(({ name }) => name));
+      cursor = page.nextCursor ?? undefined;
+    } while (cursor !== undefined);
+    expect(names).toEqual(["c", "a", "d", "b"]);
+  });
+});
+
 describe("a revocation", () => {
   it("is recorded once, with the time of the first call, however often and concurrently it is called", async () => {
     const owner = await signUp(service.baseUrl);
@@ -260,6 +280,9 @@ describe("a key rotation", () => {
     expect(await statusOf(service.baseUrl, old.key)).toBe(200);
     const next = await owner.trpc.keys.rotate.mutate({ id: old.id, idleAfterSeconds: 60 });
     expect(next).toMatchObject({ name: "production 2", replaces: old.id, state: "active" });
+    // The old key is idle from the rotation on at the earliest: before it, the new one could not be used.
+    const before = await owner.trpc.keys.usage.query({ id: old.id });
+    expect(before.rotation?.idleSince).toEqual(next.createdAt);
 
     // Both work while deployments move over.
     expect(await statusOf(service.baseUrl, next.key)).toBe(200);

@@ -3,7 +3,8 @@ import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
 import { setTimeout } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
-import { openDatabaseOf } from "../fixtures/database.ts";
+import { inTransaction } from "../../server/src/database/database.ts";
+import { during, openDatabaseOf } from "../fixtures/database.ts";
 import { statusOf } from "../fixtures/request.ts";
 import { runToExit, startService } from "../fixtures/service.ts";
 import { signUpWithKey } from "../fixtures/user.ts";
@@ -53,8 +54,21 @@ describe.skipIf(!hasDatabaseServer)("a node without Redis that was killed and lo
     expect(line).toContain("start on its data folder");
     expect(line).toContain("OSTIARY_TAKE_OVER=1");
 
-    await using successor = await startService({ databaseUrl, env: { ...ALONE, OSTIARY_TAKE_OVER: "1" } });
+    await using sql = await openDatabaseOf(killed);
+    const ended = await sql<{ id: bigint }[]>`
+      insert into credit_reserves (account_id, spender, granted_nano_usd, number)
+      select accounts.id, credit_spenders.id, 1, 1 from accounts, credit_spenders returning spender as id`;
+    const start = () => startService({ databaseUrl, env: { ...ALONE, OSTIARY_TAKE_OVER: "1" } });
+    // The credit of an account that is locked is released when it is not.
+    const locked = await inTransaction(sql, async (transaction) => {
+      await transaction`select from accounts for no key update`;
+      return during(transaction, start);
+    });
+    await using successor = locked;
     expect(await statusOf(successor.baseUrl, key)).toBe(200);
+    const spenders = async () =>
+      (await sql<{ id: bigint }[]>`select id from credit_spenders`).map(({ id }) => id);
+    await expect.poll(spenders, { timeout: 20_000 }).not.toContain(ended[0]?.id);
   });
 
   it("keeps a node with Redis from starting, with the same message and for no longer if the database's clock was ahead", async () => {

@@ -254,11 +254,11 @@ export class PostgresCredit implements CreditStore {
     return (await this.#release(spender, { reason, by: null, unseenMs })) !== null;
   }
 
-  /** Closes all spenders of other nodes, which are known to be gone. */
-  async releaseOthers(reason: string): Promise<void> {
-    const others = await this.#database<{ id: SpenderId }[]>`
-      select id from credit_spenders where node_id <> ${this.#nodeId}`;
-    for (const { id } of others) await this.#release(id, { reason, by: null });
+  /** The spenders of other nodes. */
+  async others(): Promise<readonly SpenderId[]> {
+    const rows = await this.#database<{ id: SpenderId }[]>`
+      select id from credit_spenders where node_id <> ${this.#nodeId} order by id`;
+    return rows.map(({ id }) => id);
   }
 
   async list(): Promise<readonly ListedSpender[]> {

@@ -30,7 +30,7 @@ const DISCONNECTED_SHARE = 0.9;
 /** Past hours of usage that the background job reconciles; an operator may ask for more. */
 const RECONCILED_HOURS = 2;
 
-/** How long a start waits until the spenders of earlier starts are closed, so that its first requests find their credit free. */
+/** How long a start waits until the spenders of earlier starts, or of other nodes, are closed, so that its first requests find their credit free. */
 const CLOSED_WITHIN_MS = 2_000;
 
 export type OpenRecords = Awaited<ReturnType<typeof openRecords>>;
@@ -50,7 +50,7 @@ export async function openRecords(
   const metrics = new Metrics((model) => catalog.find(model) !== null, { version, runtime: RUNTIME });
   startup.worker?.shareMetrics(metrics);
   const creditStore = new PostgresCredit(database, id, nodeLabel(config.dataDir));
-  if (config.takeOver) await creditStore.releaseOthers("OSTIARY_TAKE_OVER=1: other nodes have ended");
+  if (config.takeOver) await releaseCreditOfOthers(startup, creditStore);
   const releaseAfterMs = config.creditReleaseAfterS * SECOND_MS;
   let audit: OpenAudit | null = null;
   const credits = new Credits({
@@ -104,6 +104,24 @@ export async function openRecords(
   addReleaseOfAbsentNodes(startup, records);
   addJobs(startup, node, records);
   return records;
+}
+
+/**
+ * Releases the credit of all other nodes, which have ended. While another transaction keeps an account locked, the start goes on, and a job
+ * releases the rest.
+ */
+async function releaseCreditOfOthers({ jobs }: Startup, creditStore: PostgresCredit): Promise<void> {
+  // Nodes that start later are not among them.
+  const ended = new Set(await creditStore.others());
+  const release = async () => {
+    for (const spender of ended) {
+      await creditStore.release(spender, "OSTIARY_TAKE_OVER=1: other nodes have ended");
+      ended.delete(spender);
+    }
+  };
+  const first = release().catch(() => {});
+  await resultWithin(CLOSED_WITHIN_MS, first);
+  jobs.add({ name: "release credit of nodes that were taken over", everyMs: 5 * SECOND_MS, run: release });
 }
 
 /** Releases the credit of nodes that have been absent for the configured time. */

@@ -9,7 +9,7 @@ export const INVARIANTS = {
   "refused for reserves":
     "a request is told that others have reserved its account's credit only if the account has enough for it",
   "refused for locks":
-    "a request is told that its account's credit cannot be checked only while rows of the account are locked, or the database is away",
+    "a request is told that the service is overloaded or not available only while rows of its account are locked",
   "refused for free": "what was refused is not charged",
   "key charged once": "an idempotency key that was answered is charged exactly once, and others at most once",
   "answered once": "all whole answers to an idempotency key are the same one",

@@ -26,9 +26,12 @@ import type { Rules } from "./rules.ts";
 const SECOND_MS = 1_000;
 const MINUTE_MS = 60 * SECOND_MS;
 
-/** In most scenarios the database or its clients are away for longer than "recorded soon" allows, and processes do not start meanwhile. */
+/**
+ * In most scenarios the database or its clients are away for longer than "recorded soon" allows, processes do not start meanwhile, and requests
+ * are refused for other reasons than locks.
+ */
 const ALL = (Object.keys(INVARIANTS) as Invariant[]).filter(
-  (name) => name !== "recorded soon" && name !== "starts",
+  (name) => name !== "recorded soon" && name !== "starts" && name !== "refused for locks",
 );
 
 const RULES: Rules = {
