@@ -60,6 +60,7 @@ async function start(startup: Startup): Promise<void> {
   };
   const procedures = openProcedures(startup, parts);
   const requests = await openRequests(startup, { ...parts, procedures });
+  // A long start counts as an absence, after which the first request would be refused.
   await node.renewMembership();
   serving = await serve(startup, requests, records.auditTail);
   const { listensOn, serveWeb } = serving;

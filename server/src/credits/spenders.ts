@@ -55,7 +55,7 @@ export function releaseOfUnseen(parts: UnseenReleaseParts): () => Promise<void> 
     const unseen = await store.listUnseen(parts.unseenMs);
     const ids = new Set(unseen.map(({ id }) => id));
     for (const id of watched.keys()) if (!ids.has(id)) watched.delete(id);
-    for (const { id, seenAt } of unseen) {
+    await forEach(unseen, async ({ id, seenAt }) => {
       const known = watched.get(id);
       if (known?.seenAtMs !== seenAt.getTime()) {
         watched.set(id, { seenAtMs: seenAt.getTime(), sinceMs: monotonicMs() });
@@ -65,6 +65,36 @@ export function releaseOfUnseen(parts: UnseenReleaseParts): () => Promise<void> 
         watched.delete(id);
         if (isReleased) parts.onReleased(id);
       }
-    }
+    });
   };
+}
+
+interface ReleaseOfOthersParts {
+  /** The spenders of other nodes. */
+  others(): Promise<readonly SpenderId[]>;
+  release(spender: SpenderId, reason: string): Promise<unknown>;
+}
+
+/**
+ * Releases the credit of all other nodes, which have ended. Nodes that start after this call are not among them.
+ *
+ * @returns a function to call until it resolves: it rejects while another transaction keeps an account of one of them locked.
+ */
+export async function releaseOfOthers(
+  store: ReleaseOfOthersParts,
+  reason: string,
+): Promise<() => Promise<void>> {
+  const ended = new Set(await store.others());
+  return () =>
+    forEach(ended, async (spender) => {
+      await store.release(spender, reason);
+      ended.delete(spender);
+    });
+}
+
+/** Works on items one after the other. One that fails does not keep the others from being worked on. @throws the first failure. */
+async function forEach<Item>(items: Iterable<Item>, work: (item: Item) => Promise<void>): Promise<void> {
+  const failures: unknown[] = [];
+  for (const item of items) await work(item).catch((error: unknown) => failures.push(error));
+  if (failures.length > 0) throw failures[0];
 }

@@ -66,7 +66,7 @@ export async function joinNodes(config: Config, parts: MembershipParts) {
     return {
       renew: async () => {},
       fenceIfPresumedGone: () => {},
-      renewBeforeUse: async () => {},
+      renewMembership: async () => {},
       leave: async () => {},
       exchangeSettings: async () => [],
     };
@@ -94,7 +94,7 @@ export async function joinNodes(config: Config, parts: MembershipParts) {
     /** Fences the node if others may count it as gone, such as after its machine was suspended. Call it every second, whatever `renew` waits for. */
     fenceIfPresumedGone,
     /** Renews the membership before the first request: after a long start others may count the node as gone. If this fails, a job repeats it. */
-    renewBeforeUse: async () => {
+    renewMembership: async () => {
       fenceIfPresumedGone();
       await renew().catch(() => {});
     },

@@ -96,7 +96,7 @@ export async function openNode(startup: Startup) {
     probes,
     /** Records the settings of this node. Returns those of the other nodes: none without Redis. */
     nodeSettings: membership.exchangeSettings,
-    renewMembership: membership.renewBeforeUse,
+    renewMembership: membership.renewMembership,
     /** Whether the node stops because another node has its database, or because it was restored. */
     isReplaced: () => isReplaced,
   };

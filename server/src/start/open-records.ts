@@ -6,7 +6,7 @@ import type { AuditEntry } from "../contract/entry.ts";
 import { Credits } from "../credits/credits.ts";
 import { PostgresCredit } from "../credits/postgres-credit.ts";
 import { Reconciler } from "../credits/reconciliation-store.ts";
-import { releaseOfUnseen } from "../credits/spenders.ts";
+import { releaseOfOthers, releaseOfUnseen } from "../credits/spenders.ts";
 import { BACKGROUND_TIMEOUT_MS } from "../database/database.ts";
 import { resultWithin } from "../errors/deadline.ts";
 import { Idempotency } from "../idempotency/idempotency.ts";
@@ -107,21 +107,15 @@ export async function openRecords(
 }
 
 /**
- * Releases the credit of all other nodes, which have ended. While another transaction keeps an account locked, the start goes on, and a job
+ * Releases the credit of the nodes that this one takes over. While another transaction keeps an account locked, the start goes on, and a job
  * releases the rest.
  */
 async function releaseCreditOfOthers({ jobs }: Startup, creditStore: PostgresCredit): Promise<void> {
-  // Nodes that start later are not among them.
-  const ended = new Set(await creditStore.others());
-  const release = async () => {
-    for (const spender of ended) {
-      await creditStore.release(spender, "OSTIARY_TAKE_OVER=1: other nodes have ended");
-      ended.delete(spender);
-    }
-  };
+  const release = await releaseOfOthers(creditStore, "OSTIARY_TAKE_OVER=1: other nodes have ended");
+  jobs.add({ name: "release credit of nodes that were taken over", everyMs: 5 * SECOND_MS, run: release });
+  // The job repeats what fails, and logs it.
   const first = release().catch(() => {});
   await resultWithin(CLOSED_WITHIN_MS, first);
-  jobs.add({ name: "release credit of nodes that were taken over", everyMs: 5 * SECOND_MS, run: release });
 }
 
 /** Releases the credit of nodes that have been absent for the configured time. */

@@ -3,13 +3,13 @@ import { type SubmitEvent, useState } from "react";
 import { api, client, queryClient } from "../../api/client.ts";
 import { errorTextAt } from "../../api/errors.ts";
 import { Button } from "../../components/Button.tsx";
+import { changeErrorText } from "../../components/change-error.ts";
 import { classes } from "../../components/classes.ts";
 import formStyles from "../../components/form.module.css";
 import { FormError } from "../../components/Notice.tsx";
 import panelStyles from "../../components/Panel.module.css";
 import { PasswordField } from "../../components/PasswordField.tsx";
 import { toast } from "../../components/toast.ts";
-import { changeErrorText } from "../keys/change-error.ts";
 
 /** The form that changes the user's password and ends every other session. */
 export function Password() {

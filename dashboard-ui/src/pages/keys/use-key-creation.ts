@@ -2,7 +2,7 @@ import { useMutation } from "@tanstack/react-query";
 import { useState } from "react";
 import { api, queryClient } from "../../api/client.ts";
 import { errorCodeOf, errorTextAt } from "../../api/errors.ts";
-import { changeErrorText } from "./change-error.ts";
+import { changeErrorText } from "../../components/change-error.ts";
 import { newIdempotencyKey } from "./idempotency.ts";
 
 interface CreatedKey {

@@ -2,12 +2,12 @@ import { useMutation, useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import { api, client, queryClient } from "../../api/client.ts";
 import { errorTextAt } from "../../api/errors.ts";
+import { changeErrorText } from "../../components/change-error.ts";
 import { Field } from "../../components/Field.tsx";
 import { FormDialog } from "../../components/FormDialog.tsx";
 import { Select } from "../../components/Select.tsx";
 import { ShownOnce, TryWithCurl } from "../../components/ShownOnce.tsx";
 import { useKept } from "../../components/use-kept-draft.ts";
-import { changeErrorText } from "../keys/change-error.ts";
 
 const NEVER = "never";
 const EXPIRY = [

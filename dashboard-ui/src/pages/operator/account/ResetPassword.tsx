@@ -1,10 +1,10 @@
 import { useMutation } from "@tanstack/react-query";
 import { useState } from "react";
 import { client } from "../../../api/client.ts";
+import { changeErrorText } from "../../../components/change-error.ts";
 import { FormDialog } from "../../../components/FormDialog.tsx";
 import formStyles from "../../../components/form.module.css";
 import { ShownOnce } from "../../../components/ShownOnce.tsx";
-import { changeErrorText } from "../../keys/change-error.ts";
 import { askAgain } from "./changes.ts";
 import usersStyles from "./Users.module.css";
 

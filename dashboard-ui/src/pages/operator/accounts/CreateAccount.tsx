@@ -3,12 +3,12 @@ import { useNavigate } from "@tanstack/react-router";
 import { useState } from "react";
 import { api, client, queryClient } from "../../../api/client.ts";
 import { errorTextAt } from "../../../api/errors.ts";
+import { changeErrorText } from "../../../components/change-error.ts";
 import { Field } from "../../../components/Field.tsx";
 import { FormDialog } from "../../../components/FormDialog.tsx";
 import { Select } from "../../../components/Select.tsx";
 import { ShownOnce } from "../../../components/ShownOnce.tsx";
 import { useKept } from "../../../components/use-kept-draft.ts";
-import { changeErrorText } from "../../keys/change-error.ts";
 import { isPlan, PLANS, type Plan } from "../plans.ts";
 
 interface CreatedAccount {

@@ -1,6 +1,6 @@
 import type { AppRouter } from "@ostiary/server/router";
 import type { TRPCClientError } from "@trpc/client";
-import { errorTextBeside, isTimeout, isUnreachable } from "../../api/errors.ts";
+import { errorTextBeside, isTimeout, isUnreachable } from "../api/errors.ts";
 
 /**
  * The message for the top of a form whose change may have been made although no answer, or a failure, arrived: what holds then, and what to
