@@ -3,7 +3,7 @@ import type { AccountId } from "../../server/src/contract/account.ts";
 import type { SpenderId } from "../../server/src/contract/ids.ts";
 import type { CreditStore } from "../../server/src/credits/credit-store.ts";
 import { Credits } from "../../server/src/credits/credits.ts";
-import { releaseOfUnseen } from "../../server/src/credits/spenders.ts";
+import { releaseOfOthers, releaseOfUnseen } from "../../server/src/credits/spenders.ts";
 import { CreditDatabase } from "../simulation/stores/credit-database.ts";
 
 const USD = 1_000_000_000n;
@@ -87,6 +87,61 @@ describe("an answer to a heartbeat that comes late", () => {
     onHeartbeat = () => {};
     await credits.renew();
     expect(credits.holdAtOnce(ACCOUNT, ALL)?.amountNanoUsd).toBe(10n * USD);
+  });
+});
+
+describe("the credit of nodes that are absent", () => {
+  it("is released although that of one can't be, which is tried again", async () => {
+    const [locked, free] = [1n as SpenderId, 2n as SpenderId];
+    let isLocked = true;
+    const released: SpenderId[] = [];
+    const release = releaseOfUnseen({
+      store: {
+        listUnseen: async () => [locked, free].map((id) => ({ id, seenAt: new Date(0) })),
+        releaseUnseen: async (id) => {
+          if (id === locked && isLocked) throw new Error("an account is locked");
+          return true;
+        },
+      },
+      unseenMs: 24 * HOUR_MS,
+      monotonicMs: () => monotonicMs,
+      onReleased: (id) => released.push(id),
+    });
+    await release();
+    monotonicMs += 120_000;
+    await expect(release()).rejects.toThrow("an account is locked");
+    expect(released).toEqual([free]);
+    isLocked = false;
+    await release();
+    expect(released).toEqual([free, locked]);
+  });
+});
+
+describe("the credit of nodes that were taken over", () => {
+  it("is released once of each, although that of one can't be, which is tried again", async () => {
+    const [locked, free, late] = [1n as SpenderId, 2n as SpenderId, 3n as SpenderId];
+    let others = [locked, free];
+    let isLocked = true;
+    const tried: SpenderId[] = [];
+    const release = await releaseOfOthers(
+      {
+        others: async () => others,
+        release: async (id) => {
+          tried.push(id);
+          if (id === locked && isLocked) throw new Error("an account is locked");
+        },
+      },
+      "other nodes have ended",
+    );
+    // It has started after the take-over.
+    others = [locked, free, late];
+    await expect(release()).rejects.toThrow("an account is locked");
+    expect(tried).toEqual([locked, free]);
+    isLocked = false;
+    await release();
+    expect(tried).toEqual([locked, free, locked]);
+    await release();
+    expect(tried).toEqual([locked, free, locked]);
   });
 });
 
