@@ -118,7 +118,14 @@ describe("a service whose journal was damaged", () => {
 
     const text = (await operator("show", id)).stdout.trim();
     const mended = text.replace("127.0.0.z", "127.0.0.1");
-    expect(await operator("replay", id, "--with", mended)).toMatchObject({ code: 0, stdout: "1 recorded\n" });
+    const replayMended = () => operator("replay", id, "--with", mended);
+    await using sql = await openDatabaseOf(service);
+    const whileLocked = await sql.transaction("", async (transaction) => {
+      await transaction`select id from accounts for update`;
+      return during(transaction, replayMended);
+    });
+    expect(whileLocked).toMatchObject({ code: 1, stdout: expect.stringContaining("replay the line again") });
+    expect(await replayMended()).toMatchObject({ code: 0, stdout: "1 recorded\n" });
     expect((await entries()).map(({ requestId }) => requestId)).toContain(requestIdOf(bad.id));
     expect((await trpc.credits.balance.query()).balanceNanoUsd).toBe(before - 1_000_000n);
     expect(await rejectedLines(service)).toBe(3);

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type Logger, pino } from "pino";
 import { Recorder } from "../../server/src/audit/recorder.ts";
-import type { UserId } from "../../server/src/contract/account.ts";
+import type { AccountId, UserId } from "../../server/src/contract/account.ts";
 import type { NewAction } from "../../server/src/contract/action.ts";
 import type { AuditEntry, EntryId } from "../../server/src/contract/entry.ts";
 import { encodeEntry } from "../../server/src/contract/entry-values.ts";
@@ -24,9 +24,10 @@ export const ended = (entry: AuditEntry) => Buffer.from(`${encodeEntry(entry)}\n
 export const begun = (entry: AuditEntry) =>
   Buffer.from(`begun ${encodeEntry({ ...entry, endReason: "node_lost", costNanoUsd: 0n })}\n`);
 
-/** Takes each entry once, like the real database, and refuses malformed addresses. */
+/** Takes each entry once, like the real database, refuses malformed addresses, and leaves the entries of locked accounts out. */
 class FakeDatabase {
   readonly entries = new Map<EntryId, AuditEntry>();
+  readonly lockedAccounts = new Set<AccountId>();
   isAway = false;
 
   async insertEntries(batch: readonly AuditEntry[]): Promise<readonly AuditEntry[]> {
@@ -35,8 +36,10 @@ class FakeDatabase {
       if (sourceIp?.endsWith("z"))
         throw systemError("22P02", `invalid input syntax for type inet: "${sourceIp}"`);
     }
-    for (const entry of batch) if (!this.entries.has(entry.id)) this.entries.set(entry.id, entry);
-    return [];
+    const isLocked = ({ accountId }: AuditEntry) => this.lockedAccounts.has(accountId);
+    const free = batch.filter((entry) => !isLocked(entry));
+    for (const entry of free) if (!this.entries.has(entry.id)) this.entries.set(entry.id, entry);
+    return batch.filter(isLocked);
   }
 
   get ids(): EntryId[] {

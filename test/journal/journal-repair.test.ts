@@ -72,6 +72,27 @@ describe("an operator who repairs the journal", () => {
     expect(await readdir(folder.path)).toEqual([]);
   });
 
+  it("is told which lines wait for a locked account, and replays the others", async () => {
+    const [locked, free] = [auditEntry(), auditEntry()];
+    await folder.leave("garbage\n", "more of it\n");
+    const { journal, repair } = await folder.start();
+    await writeFile(join(folder.path, REJECTED), Buffer.concat([begun(locked), ended(locked), ended(free)]));
+    const [begin, end] = (await repair.list(10)).lines;
+    folder.database.lockedAccounts.add(locked.accountId);
+    const { replayed, notReplayed } = await repair.replay(BY, null);
+    expect(replayed).toBe(1);
+    // Recorded as lost, the request could not be charged any more.
+    expect(notReplayed).toMatchObject([
+      { id: end?.id, line: 2, reason: expect.stringContaining("replay the line again") },
+      { id: begin?.id, line: 1 },
+    ]);
+    expect(folder.database.ids).toEqual([free.id]);
+    folder.database.lockedAccounts.clear();
+    expect(await repair.replay(BY, null)).toEqual({ replayed: 2, notReplayed: [] });
+    expect(folder.database.entries.get(locked.id)).toEqual(locked);
+    expect(journal.rejectedLines()).toBe(0);
+  });
+
   it("discards lines explicitly, with a reason", async () => {
     await folder.leave("garbage\n", "more of it\n");
     const { journal, repair, actions } = await folder.start();

@@ -4,10 +4,10 @@ export interface InsertOptions {
   /** Whether some of the entries are likely to exist already. They are skipped in any case, and faster if this is set. Default `false`. */
   readonly mayExist?: boolean;
   /**
-   * What to do when another transaction has locked rows of some accounts for longer than a statement may take. `fail`: fail. `leave`: leave the
-   * entries of these accounts out. `skip`: leave them out without waiting. Default `fail`.
+   * When the entries of accounts are left out of which another transaction has locked rows. `leave`: when the locks have lasted for as long as
+   * a statement may take. `skip`: at once. Default `leave`.
    */
-  readonly locked?: "fail" | "leave" | "skip";
+  readonly locked?: "leave" | "skip";
 }
 
 /** The database, as the recorder writes to it. */
@@ -15,7 +15,7 @@ export interface EntrySink {
   /**
    * Inserts the entries, charges them, and stores the answers that they carry, in one transaction. Skips entries that exist already.
    *
-   * @returns the entries that were left out because rows of their accounts are locked: none unless the options allow it.
+   * @returns the entries that were left out because rows of their accounts are locked.
    */
   insertEntries(entries: readonly AuditEntry[], options?: InsertOptions): Promise<readonly AuditEntry[]>;
 }

@@ -44,12 +44,8 @@ export class LeftOut {
 export async function insertInParts(
   sink: EntrySink,
   entries: readonly AuditEntry[],
-  { locked = "fail", ...options }: InsertOptions = {},
+  { locked = "leave", ...options }: InsertOptions = {},
 ): Promise<readonly AuditEntry[]> {
-  if (locked === "fail") {
-    await insertInHalves(entries, async (part) => void (await sink.insertEntries(part, options)));
-    return [];
-  }
   if (locked === "leave") {
     try {
       return await sink.insertEntries(entries, options);

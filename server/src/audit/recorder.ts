@@ -156,8 +156,7 @@ export class Recorder {
       {
         journal,
         log,
-        insert: (entries) =>
-          left.insert(entries, (free) => sink.insertEntries(free, { mayExist: true, locked: "leave" })),
+        insert: (entries) => left.insert(entries, (free) => sink.insertEntries(free, { mayExist: true })),
         isLeftOut: (entry) => left.entries.has(entry),
       },
       leftover,

@@ -13,6 +13,8 @@ const SHOWN_BYTES = 64 * 1024;
 const MAX_RECORDED = 50;
 
 const END_UNKNOWN = "the end of this request may be in an unreadable line: replay or discard that line first";
+const LOCKED =
+  "another transaction has locked the account of this request for long: replay the line again when it has ended";
 const END_REJECTED = "the end of this request is in another rejected line: replay or discard that line first";
 
 /** A rejected line, as operators see it. */
@@ -77,8 +79,11 @@ export interface JournalRepairParts {
   /** The journal's folder, and the id of the node that it belongs to. */
   readonly folder: string;
   readonly nodeId: string;
-  /** Inserts entries in one transaction; harmless for those that the database has already. */
-  readonly insert: (entries: readonly AuditEntry[]) => Promise<unknown>;
+  /**
+   * Inserts entries, except those that the database has already. Returns those that were left out because another transaction has locked their
+   * accounts.
+   */
+  readonly insert: (entries: readonly AuditEntry[]) => Promise<readonly AuditEntry[]>;
   /** Records what an operator did. */
   readonly record: (action: NewAction) => Promise<void>;
   readonly now: () => Date;
@@ -131,7 +136,7 @@ export class JournalRepair {
     /** The lines that were not recorded. They stay. */
     readonly notReplayed: readonly NotReplayed[];
   }> {
-    const { journal, insert } = this.#parts;
+    const { journal } = this.#parts;
     const all = await journal.rejected.list();
     const chosen = ids === null ? all.lines : this.#choose(all.lines, ids);
     const read = replacement === null ? chosen.map(readAsStored) : chosen.map(readAs(replacement));
@@ -139,10 +144,7 @@ export class JournalRepair {
     const unreadable = read.flatMap(({ content, ...item }) =>
       content.kind === "unreadable" ? [{ item, reason: content.problem }] : [],
     );
-    const refused = await insertLines(
-      readable.filter(({ kind }) => kind === "ended"),
-      insert,
-    );
+    const refused = await this.#insert(readable.filter(({ kind }) => kind === "ended"));
     const begun = readable.filter(({ kind }) => kind === "begun");
     const whereEndMayBe = endsIn({ all, chosen, unreadable, refused });
     const waiting = begun.flatMap((item) => {
@@ -150,7 +152,7 @@ export class JournalRepair {
       return reason === null ? [] : { item, reason };
     });
     const lost = begun.filter((item) => whereEndMayBe(item) === null);
-    const refusedLost = await insertLines(lost, insert);
+    const refusedLost = await this.#insert(lost);
     const notReplayed = [...unreadable, ...refused, ...waiting, ...refusedLost].map(({ item, reason }) => ({
       ...positionOf(item),
       reason,
@@ -159,6 +161,16 @@ export class JournalRepair {
     const replayed = readable.filter(({ id }) => !left.has(id));
     await this.#removeReplayed(by, replayed);
     return { replayed: replayed.length, notReplayed };
+  }
+
+  /** @returns the lines that were not recorded. */
+  async #insert(lines: readonly ReadableLine[]): Promise<readonly NotInserted[]> {
+    const locked = new Set<AuditEntry>();
+    const refused = await insertLines(lines, async (entries) => {
+      for (const entry of await this.#parts.insert(entries)) locked.add(entry);
+    });
+    const ofLocked = lines.filter(({ entry }) => locked.has(entry));
+    return [...refused, ...ofLocked.map((item) => ({ item, reason: LOCKED }))];
   }
 
   async #removeReplayed(by: Actor, replayed: readonly ReadableLine[]): Promise<void> {
@@ -234,6 +246,12 @@ export class JournalRepair {
 type ReadLine = RejectedLine & { readonly content: JournalLine | UnreadableLine };
 type ReadableLine = RejectedLine & JournalLine;
 
+/** A line whose entry was not inserted, and why. */
+interface NotInserted {
+  readonly item: ReadableLine;
+  readonly reason: string;
+}
+
 function readAsStored(line: RejectedLine): ReadLine {
   return { ...line, content: decodeLine(line.bytes) };
 }
@@ -263,7 +281,7 @@ function endsIn(lines: {
   readonly all: { readonly lines: readonly RejectedLine[]; readonly files: readonly RejectedFile[] };
   readonly chosen: readonly RejectedLine[];
   readonly unreadable: readonly unknown[];
-  readonly refused: readonly { readonly item: ReadableLine }[];
+  readonly refused: readonly NotInserted[];
 }): (begun: ReadableLine) => string | null {
   const { all, chosen, unreadable, refused } = lines;
   const chosenIds = new Set(chosen.map(({ id }) => id));
