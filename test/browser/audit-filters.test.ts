@@ -243,6 +243,13 @@ describe.skipIf(!hasBrowser)("the filters of the audit log", () => {
     });
   });
 
+  it("name the zone of a time, also in the hour that clocks show twice", async () => {
+    const address = "/audit?from=2026-10-25T00:30:00Z&to=2026-10-25T01:30:00Z";
+    const { page } = await site.open(owner, address, { timezoneId: "Europe/Berlin" });
+    for (const label of ["From (CEST)", "Before (CET)"])
+      expect(await page.getByLabel(label, { exact: true }).inputValue()).toBe("2026-10-25T02:30");
+  });
+
   it("that can't be used are told at their fields, in the service's words", async () => {
     const { page } = await site.open(owner, "/audit?source=nonsense&status=4xx");
     const source = page.getByLabel("Source IP");

@@ -52,6 +52,9 @@ export const formatDate = (value: Date): string => date.format(value);
 export const formatDateTime = (value: Date): string => dateTime.format(value);
 /** As {@link formatDateTime}, with seconds. */
 export const formatExactTime = (value: Date): string => exactTime.format(value);
+/** The name of the reader's time zone at a time: "CET", or "CEST" in summer. */
+export const formatZone = (at: Date): string =>
+  zonedTime.formatToParts(at).find(({ type }) => type === "timeZoneName")?.value ?? "";
 /** The hour that begins at a time, in the reader's time zone, which it names: "16:00–16:59 CET". */
 export const formatHour = (start: Date): string =>
   zonedTime.formatRange(start, new Date(start.getTime() + LAST_MINUTE_MS));

@@ -1,4 +1,5 @@
 import { Field } from "../../components/Field.tsx";
+import { formatZone } from "../../components/format.ts";
 import { useDraft } from "../../components/use-draft.ts";
 
 interface TimeFieldProps {
@@ -10,7 +11,7 @@ interface TimeFieldProps {
   readonly onCommit: (value: string) => void;
 }
 
-/** A time in the browser's zone. */
+/** A time in the browser's zone, which the label names: an hour that clocks show twice is that of the named zone. */
 export function TimeField({ label, value, error, onCommit }: TimeFieldProps) {
   const [text, setText] = useDraft(localOf(value));
   const commit = () => {
@@ -18,7 +19,7 @@ export function TimeField({ label, value, error, onCommit }: TimeFieldProps) {
   };
   return (
     <Field
-      label={label}
+      label={`${label} (${formatZone(timeOf(value) ?? new Date())})`}
       type="datetime-local"
       step={1}
       max="9999-12-31T23:59"
@@ -35,13 +36,17 @@ export function TimeField({ label, value, error, onCommit }: TimeFieldProps) {
 
 /** The time as the input's value: local, to the second, without a zone. Empty for an invalid time. */
 function localOf(instant: string): string {
-  const time = new Date(instant);
-  if (Number.isNaN(time.getTime())) return "";
+  const time = timeOf(instant);
+  if (time === null) return "";
   const inZone = new Date(time.getTime() - time.getTimezoneOffset() * 60_000);
   return inZone.toISOString().slice(0, "2026-01-31T00:00:00".length);
 }
 
 function instantOf(local: string): string {
-  const time = new Date(local);
-  return Number.isNaN(time.getTime()) ? "" : time.toISOString().replace(".000Z", "Z");
+  return timeOf(local)?.toISOString().replace(".000Z", "Z") ?? "";
+}
+
+function timeOf(text: string): Date | null {
+  const time = new Date(text);
+  return Number.isNaN(time.getTime()) ? null : time;
 }
