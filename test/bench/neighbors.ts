@@ -72,12 +72,16 @@ const of = (name: string, at: Place, value: (result: OpenLoop) => number) =>
   median((results.get(name)?.[at] ?? []).map(value));
 const p99 = (name: string, at: Place) => of(name, at, ({ p99Ms }) => p99Ms);
 const alone = p99("nothing", "same");
-console.log("| beside | p50 ms | p99 ms | × nothing | p99 ms beside the same in another service | × that |");
-console.log("| --- | --- | --- | --- | --- | --- |");
+console.log(
+  "| beside | answered | p50 ms | p99 ms | × nothing | p99 ms beside the same in another service | × that |",
+);
+console.log("| --- | --- | --- | --- | --- | --- | --- |");
 for (const name of results.keys()) {
   const [same, elsewhere] = [p99(name, "same"), p99(name, "other")];
   const p50 = of(name, "same", ({ p50Ms }) => p50Ms);
-  const cells = [p50.toFixed(1), same.toFixed(1), (same / alone).toFixed(2), elsewhere.toFixed(1)];
+  // A refusal takes less time than an answer.
+  const answered = `${(100 * of(name, "same", ({ success }) => success)).toFixed(1)} %`;
+  const cells = [answered, p50.toFixed(1), same.toFixed(1), (same / alone).toFixed(2), elsewhere.toFixed(1)];
   console.log(`| ${[name, ...cells, (same / elsewhere).toFixed(2)].join(" | ")} |`);
 }
 if (process.env.OUT !== undefined)
