@@ -191,14 +191,14 @@ describe("entries of an account whose rows are locked", () => {
     const { stored } = await recorder.record({ ...auditEntry(), accountId });
     const other = auditEntry();
     await (await recorder.record(other)).stored;
-    expect(() => recorder.requireCapacityFor(accountId)).toThrow(
+    expect(() => recorder.requireCapacity(accountId)).toThrow(
       expect.objectContaining({ code: "server_is_overloaded" }),
     );
-    recorder.requireCapacityFor(other.accountId);
+    recorder.requireCapacity(other.accountId);
     recorder.requireCapacity();
     locked.clear();
     await stored;
-    recorder.requireCapacityFor(accountId);
+    recorder.requireCapacity(accountId);
     await recorder.stop();
   });
 });

@@ -318,22 +318,22 @@ describe("a recorded entry", () => {
     const recorded = new Map<AccountId, number>();
     for (const accountId of accounts) {
       let count = 0;
-      for (; attempt(() => recorder.requireCapacityFor(accountId)) === "done"; count++)
+      for (; attempt(() => recorder.requireCapacity(accountId)) === "done"; count++)
         await recorder.record({ ...entry(), accountId });
       recorded.set(accountId, count);
     }
     // The first takes most of the capacity, the next ones most of what the earlier ones have left.
     expect([...recorded.values()]).toEqual([76, 19, 4]);
     recorder.requireCapacity();
-    recorder.requireCapacityFor(crypto.randomUUID() as AccountId);
+    recorder.requireCapacity(crypto.randomUUID() as AccountId);
     database.isAway = false;
     for (const accountId of accounts)
-      await expect.poll(() => attempt(() => recorder.requireCapacityFor(accountId))).toBe("done");
+      await expect.poll(() => attempt(() => recorder.requireCapacity(accountId))).toBe("done");
     // What is in the database takes no capacity any more, however much it is.
     const [accountId] = accounts as [AccountId];
     for (let number = 0; number < 300; number++) await recorder.record(auditEntry({ accountId }));
     await recorder.flush(null);
-    recorder.requireCapacityFor(accountId);
+    recorder.requireCapacity(accountId);
     await recorder.stop();
     expect(await readdir(folder)).toEqual([]);
   });

@@ -44,7 +44,7 @@ export function handlerOf(
     },
     overload: { refusalOnArrival: () => null, served: () => {}, isTurnLong: false },
     crossOrigin: new CrossOrigin([]),
-    recorder: { requireCapacity: () => {}, requireCapacityFor: () => {}, ...recorder },
+    recorder: { requireCapacity: () => {}, ...recorder },
     security: { note: () => {} },
     trustedProxies: parseNetworks([]).networks,
     accessLog: null,

@@ -25,7 +25,7 @@ async function answered(method: string, path: string) {
     operation("public", "GET", "/v1/open"),
   ];
   const requests = handlerOf(operations, {
-    requireCapacityFor: (id: AccountId) => {
+    requireCapacity: (id: AccountId | null = null) => {
       if (id === CALLER) throw new Failure("server_is_overloaded", "full", { retryAfterMs: 5_000 });
     },
     record: async () => {

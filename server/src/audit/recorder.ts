@@ -117,21 +117,13 @@ export class Recorder {
   }
 
   /**
-   * Call it before a request is served: a request that can't be recorded must be refused. That happens when the database was
-   * down for hours; with the durability `database`, as soon as it is down.
+   * Call it before a request is served, and again once its account is known: a request that can't be recorded must be refused. That happens when the
+   * database was down for hours; with the durability `database`, as soon as it is down. The entries of one account must not take the capacity of all
+   * others, so an account is refused earlier.
    *
    * @throws {Failure} `server_is_overloaded`
    */
-  requireCapacity(): void {
-    this.#requireCapacity(null);
-  }
-
-  /** As {@link requireCapacity}, once the account is known: the entries of one account must not take the capacity of all others. */
-  requireCapacityFor(accountId: AccountId): void {
-    this.#requireCapacity(accountId);
-  }
-
-  #requireCapacity(accountId: AccountId | null): void {
+  requireCapacity(accountId: AccountId | null = null): void {
     const pendingOfAccount = accountId === null ? 0 : this.#pending.countOf(accountId);
     const isUnconfirmable =
       this.#parts.durability === "database" &&

@@ -159,7 +159,7 @@ async function noteCallerOfSentKey(request: RequestContext, services: Services):
 function requireCapacityForAccount(request: RequestContext, { recorder }: Services): void {
   if (request.caller === null) return;
   try {
-    recorder.requireCapacityFor(request.caller.snapshot.account.id);
+    recorder.requireCapacity(request.caller.snapshot.account.id);
   } catch (thrown) {
     request.needsNoEntry = true;
     throw thrown;
