@@ -2,9 +2,9 @@ import type { Account, AccountId, AccountState, Plan } from "../contract/account
 import { isUuid } from "../contract/ids.ts";
 import { isKeyId } from "../contract/key.ts";
 import type { Database } from "../database/database.ts";
+import { escapedForLike } from "../database/like-pattern.ts";
 import { cursorTextOf, readCursorText, readPage } from "../database/page.ts";
 import { type AccountRow, accountColumns, accountOf } from "./account-row.ts";
-import { escapedForLike } from "./actions-store.ts";
 import type { User } from "./user.ts";
 
 /** An account as operators see it in a list. */

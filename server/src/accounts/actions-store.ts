@@ -2,6 +2,7 @@ import { v7 as uuidv7 } from "uuid";
 import type { AccountId } from "../contract/account.ts";
 import type { Action, ActionId, ActionName, ActionState, NewAction } from "../contract/action.ts";
 import type { Database, Transaction } from "../database/database.ts";
+import { escapedForLike } from "../database/like-pattern.ts";
 
 /**
  * Records an action in the transaction of its change. A trigger adds it to its chains when the transaction ends. `reason` and `before`
@@ -68,9 +69,4 @@ export async function listActions(
       ${before === null ? sql`` : sql`and actions.id < ${before}`}
     order by actions.id desc
     limit ${limit}`;
-}
-
-/** Escapes a text for a pattern of `like`, so that its special characters match themselves. */
-export function escapedForLike(text: string): string {
-  return text.replace(/[\\%_]/g, "\\$&");
 }

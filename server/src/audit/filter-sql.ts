@@ -1,6 +1,7 @@
 import type { AccountId } from "../contract/account.ts";
 import { firstEntryIdAt } from "../contract/entry.ts";
 import type { Database, SqlFragment } from "../database/database.ts";
+import { escapedForLike } from "../database/like-pattern.ts";
 import type { AsOf } from "./cursor.ts";
 import { type EntryFilter, isPattern } from "./filter.ts";
 
@@ -60,6 +61,6 @@ function statusMatches(sql: Database, status: NonNullable<EntryFilter["status"]>
 
 function textMatches(sql: Database, column: SqlFragment, wanted: string) {
   if (!isPattern(wanted)) return sql`${column} = ${wanted}`;
-  const pattern = wanted.replaceAll(/[\\%_]/g, "\\$&").replaceAll("*", "%");
+  const pattern = escapedForLike(wanted).replaceAll("*", "%");
   return sql`${column} ilike ${pattern}`;
 }

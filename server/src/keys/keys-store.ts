@@ -1,6 +1,6 @@
 import { DAY_MS } from "../../../sdk/src/contract/time-units.ts";
 import { type AccountRow, accountColumns } from "../accounts/account-row.ts";
-import { escapedForLike, recordAction } from "../accounts/actions-store.ts";
+import { recordAction } from "../accounts/actions-store.ts";
 import { suspended } from "../accounts/refusals.ts";
 import { raiseVersion } from "../admission/publisher.ts";
 import { ACTIVE_KEY_LIMITS, type AccountId, type AccountState, type Plan } from "../contract/account.ts";
@@ -22,6 +22,7 @@ import {
   type Transaction,
   violatesUnique,
 } from "../database/database.ts";
+import { escapedForLike } from "../database/like-pattern.ts";
 import { Failure } from "../errors/failure.ts";
 import { rotationOf, type SuccessorRow, usageColumns, usageJoins } from "./key-usage.ts";
 import {
