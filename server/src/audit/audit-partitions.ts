@@ -6,12 +6,14 @@ import {
   type Database,
   inTransaction,
   isLockTimeout,
+  limitLockWaits,
   type Transaction,
 } from "../database/database.ts";
 
 const MONTHS_AHEAD = 2;
-/** Each attempt waits only a second for the table, because a lock that waits for long reads of the log blocks all other statements. */
 const LOCK_ATTEMPTS = 30;
+/** A lock of the table that waits for long reads of the log blocks all other statements. */
+const LOCK_TIMEOUT_MS = 1_000;
 const LOCK_PAUSE_MS = 500;
 
 /**
@@ -45,17 +47,30 @@ interface Month {
 
 async function makeAbsent(sql: Transaction, now: Date): Promise<void> {
   await sql`select pg_advisory_xact_lock(${ADVISORY_LOCKS.partitions})`;
-  const present = await sql<{ name: string }[]>`
-    select relname as name from pg_inherits join pg_class on pg_class.oid = inhrelid
-    where inhparent = 'audit_entries'::regclass`;
-  const names = new Set(present.map(({ name }) => name));
+  const names = await readPartitions(sql);
   const absent = Array.from({ length: MONTHS_AHEAD + 2 }, (_, index) => monthOf(now, index - 1)).filter(
-    ({ name }) => !names.has(name),
+    ({ name }) => !names.includes(name),
   );
   if (absent.length === 0) return;
-  await sql`set local lock_timeout = '1s'`;
-  await sql`lock table audit_entries in access exclusive mode`;
+  await lockEntries(sql);
   for (const month of absent) await makePartition(sql, month);
+}
+
+/** The names of all partitions of `audit_entries`. */
+export async function readPartitions(sql: Database | Transaction): Promise<readonly string[]> {
+  const rows = await sql<{ name: string }[]>`
+    select relname as name from pg_inherits join pg_class on pg_class.oid = inhrelid
+    where inhparent = 'audit_entries'::regclass`;
+  return rows.map(({ name }) => name);
+}
+
+/**
+ * Locks the log against all other statements until the end of the transaction. Partitions are locked with it, and never before it, because readers lock
+ * it first, and locks in different orders deadlock.
+ */
+export async function lockEntries(sql: Transaction): Promise<void> {
+  await limitLockWaits(sql, LOCK_TIMEOUT_MS);
+  await sql`lock table audit_entries in access exclusive mode`;
 }
 
 /**

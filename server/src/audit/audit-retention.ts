@@ -3,11 +3,12 @@ import type { AccountId, Plan } from "../contract/account.ts";
 import { type EntryId, firstEntryIdAt } from "../contract/entry.ts";
 import type { Plans } from "../contract/plans.ts";
 import { BACKGROUND_TIMEOUT_MS, type Database, inTransaction, isLockTimeout } from "../database/database.ts";
-import { monthOf } from "./audit-partitions.ts";
+import { lockEntries, monthOf, readPartitions } from "./audit-partitions.ts";
 
 const ACCOUNTS_AT_ONCE = 100;
 const ENTRIES_AT_ONCE = 20_000;
 const BATCHES_AT_ONCE = 2_000;
+const PARTITION_OF_MONTH = /^audit_entries_\d{4}_\d{2}$/;
 /** Younger partitions may still get entries, because journals may be replayed late. */
 const PARTITION_MONTHS = 2;
 
@@ -100,10 +101,8 @@ async function dropBatches(database: Database, accountId: AccountId, oldest: Ent
 /** Drops the partitions of months that have no entries left. */
 async function dropEmptyPartitions(database: Database, now: Date): Promise<void> {
   const { name: before } = monthOf(now, -PARTITION_MONTHS);
-  const partitions = await database<{ name: string }[]>`
-    select relname as name from pg_inherits join pg_class on pg_class.oid = inhrelid
-    where inhparent = 'audit_entries'::regclass and relname ~ '^audit_entries_\\d{4}_\\d{2}$' and relname < ${before}`;
-  for (const { name } of partitions) {
+  for (const name of await readPartitions(database)) {
+    if (!PARTITION_OF_MONTH.test(name) || name >= before) continue;
     const [row] = await database`select from ${database(name)} limit 1`;
     if (row === undefined) await dropIfEmpty(database, name);
   }
@@ -112,10 +111,7 @@ async function dropEmptyPartitions(database: Database, now: Date): Promise<void>
 async function dropIfEmpty(database: Database, name: string): Promise<void> {
   try {
     await inTransaction(database, async (sql) => {
-      // Behind a long read, the waiting lock must not block all other statements.
-      await sql`set local lock_timeout = '1s'`;
-      // The parent is locked first, as readers do, because locks in different orders deadlock.
-      await sql`lock table audit_entries in access exclusive mode`;
+      await lockEntries(sql);
       const [late] = await sql`select from ${sql(name)} limit 1`;
       if (late === undefined) await sql`drop table ${sql(name)}`;
     });

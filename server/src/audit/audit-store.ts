@@ -4,7 +4,7 @@ import type { AuditEntry, EntryId } from "../contract/entry.ts";
 import { type EntryRow, storedEntryOf } from "../contract/entry-columns.ts";
 import { valuesOf } from "../contract/entry-values.ts";
 import type { Uncollected } from "../credits/ledger.ts";
-import { type Database, inTransaction, type Transaction } from "../database/database.ts";
+import { type Database, inTransaction, limitLockWaits, type Transaction } from "../database/database.ts";
 import { refusesContent } from "../database/insert-all.ts";
 import { type EntryDigest, entryDigestOf } from "./batch-content.ts";
 import { isCharged } from "./batch-sums.ts";
@@ -56,7 +56,7 @@ export class PostgresAudit implements EntrySink {
   /** Records the entries of accounts that are not locked. @returns the others. */
   async #recordUnlocked(entries: readonly AuditEntry[]): Promise<readonly AuditEntry[]> {
     const { uncollected, left } = await inTransaction(this.#database, async (sql) => {
-      await sql.unsafe(`set local lock_timeout = ${LOCK_TIMEOUT_MS}`);
+      await limitLockWaits(sql, LOCK_TIMEOUT_MS);
       const locked = await lockWithoutWaiting(sql, accountsOf(entries));
       const [free, left] = [
         entries.filter((entry) => !locked.has(entry.accountId)),

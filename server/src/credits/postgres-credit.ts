@@ -6,6 +6,7 @@ import {
   type Database,
   inTransaction,
   isLockTimeout,
+  limitLockWaits,
   type Transaction,
   violatesForeignKey,
 } from "../database/database.ts";
@@ -225,7 +226,7 @@ export class PostgresCredit implements CreditStore {
   /** A transaction that may change many rows, but fails soon if it has to wait for one. */
   #inShortTransaction<Result>(work: (sql: Transaction) => Promise<Result>): Promise<Result> {
     return inTransaction(this.#database.withTimeout(CLOSE_TIMEOUT_MS), async (sql) => {
-      await sql.unsafe(`set local lock_timeout = ${LOCK_TIMEOUT_MS}`);
+      await limitLockWaits(sql, LOCK_TIMEOUT_MS);
       return work(sql);
     });
   }

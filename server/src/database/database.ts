@@ -353,7 +353,12 @@ export function violatesForeignKey(error: unknown, constraint: string): boolean 
   return hasCode(error, "23503") && error.constraint_name === constraint;
 }
 
-/** Whether a lock could not be taken within `lock_timeout`. */
+/** Lets the transaction wait for each lock no longer than this: see {@link isLockTimeout}. */
+export async function limitLockWaits(transaction: Transaction, timeoutMs: number): Promise<void> {
+  await transaction.unsafe(`set local lock_timeout = ${timeoutMs}`);
+}
+
+/** Whether a lock could not be taken in the time that {@link limitLockWaits} sets. */
 export function isLockTimeout(error: unknown): boolean {
   return hasCode(error, "55P03");
 }

@@ -6,6 +6,7 @@ import {
   type Database,
   inTransaction,
   isLockTimeout,
+  limitLockWaits,
   type Statements,
   type Transaction,
 } from "./database.ts";
@@ -113,7 +114,7 @@ async function migrateIn(
   }: { readonly folder: URL; readonly files: readonly string[]; readonly onWaiting: () => void },
 ): Promise<Schema> {
   await lock(transaction, onWaiting);
-  await transaction.unsafe(`set local lock_timeout = ${LOCK_TIMEOUT_MS}`);
+  await limitLockWaits(transaction, LOCK_TIMEOUT_MS);
   await transaction`
     create table if not exists schema_migrations (
       file text primary key,
