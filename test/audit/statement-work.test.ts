@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { intervalStart, type UsageInterval } from "../../sdk/src/contract/time-intervals.ts";
+import { Reconciler } from "../../server/src/audit/reconciliation.ts";
 import type { UsageQuestion, WholeSpan } from "../../server/src/audit/usage.ts";
 import { PostgresUsage } from "../../server/src/audit/usage-store.ts";
-import { Reconciler } from "../../server/src/credits/reconciliation-store.ts";
 import { dropOldUsage } from "../../server/src/keys/key-usage.ts";
 import { dropOldSecurityEvents } from "../../server/src/security/security-store.ts";
 import { type AuditDatabase, openAuditDatabase } from "../fixtures/audit-database.ts";

@@ -1,6 +1,6 @@
 import { v7 as uuidv7 } from "uuid";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { Reconciler } from "../../server/src/credits/reconciliation-store.ts";
+import { Reconciler } from "../../server/src/audit/reconciliation.ts";
 import { type Database, openDatabase, type Statements } from "../../server/src/database/database.ts";
 import { databaseAddressOf } from "../fixtures/database.ts";
 import { openFormerDatabase } from "../fixtures/former-database.ts";

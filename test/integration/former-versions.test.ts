@@ -1,8 +1,8 @@
 import { readFile } from "node:fs/promises";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { Reconciler } from "../../server/src/audit/reconciliation.ts";
 import type { AccountId } from "../../server/src/contract/account.ts";
 import type { Credits } from "../../server/src/credits/credits.ts";
-import { Reconciler } from "../../server/src/credits/reconciliation-store.ts";
 import { type Database, inTransaction, type Statements } from "../../server/src/database/database.ts";
 import { contractionsBetween, readSchema } from "../fixtures/database-schema.ts";
 import { type FormerDatabase, migrationFiles, openFormerDatabase } from "../fixtures/former-database.ts";

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { UNKNOWN_MODEL } from "../../sdk/src/contract/audit-enums.ts";
-import { findUsageMismatches } from "../../server/src/credits/reconciliation-store.ts";
+import { findUsageMismatches } from "../../server/src/audit/reconciliation.ts";
 import type { Database } from "../../server/src/database/database.ts";
 import { openDatabaseOf } from "../fixtures/database.ts";
 import { openFormerDatabase } from "../fixtures/former-database.ts";
@@ -51,7 +51,7 @@ describe("model names that are not in the catalog", () => {
     const { entries } = await owner.trpc.audit.list.query({ model: "made/up-4-99" });
     expect(entries).toMatchObject([{ model: "made/up-4-99", errorCode: "model_not_found" }]);
     await using sql = await openDatabaseOf(service);
-    expect(await findUsageMismatches(sql, today.from, 10)).toEqual([]);
+    expect(await findUsageMismatches(sql, today.from)).toEqual([]);
   });
 });
 
@@ -112,6 +112,6 @@ describe("a database of a former version", () => {
       select from usage_service_hours where model like 'made/up%' or requests < 0 or errors < 0`;
     expect(left).toHaveLength(0);
     const since = new Date(Math.floor(Date.now() / HOUR_MS) * HOUR_MS - 5 * HOUR_MS);
-    expect(await findUsageMismatches(sql, since, 10)).toEqual([]);
+    expect(await findUsageMismatches(sql, since)).toEqual([]);
   });
 });

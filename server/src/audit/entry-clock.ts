@@ -1,15 +1,5 @@
 import { DAY_MS } from "../../../sdk/src/contract/time-units.ts";
-import { type EntryId, timeOfEntry } from "../contract/entry.ts";
 import type { Plans } from "../contract/plans.ts";
-import type { Database } from "../database/database.ts";
-
-/** The time of the newest entry that was deleted for its age, in milliseconds since 1970; `null`: none was. */
-export async function readNewestDeletedMs(database: Database): Promise<number | null> {
-  // A scan: there is one row for each account.
-  const [row] = await database<{ id: EntryId }[]>`
-    select removed_up_to as id from audit_chains where removed_up_to is not null order by removed_up_to desc limit 1`;
-  return row === undefined ? null : timeOfEntry(row.id).getTime();
-}
 
 export interface EntryClockParts {
   readonly plans: Plans;
@@ -19,7 +9,7 @@ export interface EntryClockParts {
   readonly databaseMs: () => number | null;
   /** The latest time that the node's clock may show, compared with the database's; `null`: it is unknown. */
   readonly latestMs: () => number | null;
-  /** See {@link readNewestDeletedMs}. */
+  /** The time of the newest entry that was deleted for its age, in milliseconds since 1970; `null`: none was. */
   readonly newestDeletedMs: number | null;
 }
 

@@ -1,5 +1,5 @@
 import type { AccountId } from "../contract/account.ts";
-import type { EntryId } from "../contract/entry.ts";
+import { type EntryId, timeOfEntry } from "../contract/entry.ts";
 import type { Database, Transaction } from "../database/database.ts";
 import { Failure } from "../errors/failure.ts";
 import type { ExportPosition } from "./cursor.ts";
@@ -31,6 +31,14 @@ export async function readRemoved(sql: Database, accountId: AccountId): Promise<
   const [row] = await sql<RemovedRow[]>`
     select ${sql.unsafe(REMOVED_COLUMNS)} from audit_chains chain where account_id = ${accountId}`;
   return removedOf(row);
+}
+
+/** The time of the newest entry that was deleted for its age, in milliseconds since 1970; `null`: none was. */
+export async function readNewestDeletedMs(database: Database): Promise<number | null> {
+  // A scan: there is one row for each account.
+  const [row] = await database<{ id: EntryId }[]>`
+    select removed_up_to as id from audit_chains where removed_up_to is not null order by removed_up_to desc limit 1`;
+  return row === undefined ? null : timeOfEntry(row.id).getTime();
 }
 
 /** The digest of a batch in hexadecimal, even if it is the last one that retention deleted; `null` if there is no such batch. */

@@ -1,8 +1,8 @@
 import { ActionChain } from "../accounts/action-chain.ts";
 import { verifyWholeChain } from "../audit/audit-chain.ts";
+import { Reconciler, type ReconciliationReport } from "../audit/reconciliation.ts";
 import type { AccountId } from "../contract/account.ts";
 import { type EntryId, timeOfEntry } from "../contract/entry.ts";
-import { Reconciler, type ReconciliationReport } from "../credits/reconciliation-store.ts";
 import { BACKGROUND_TIMEOUT_MS, type Database } from "../database/database.ts";
 import { pendingMigrations } from "../database/migrate.ts";
 import type { Findings } from "./findings.ts";

@@ -63,14 +63,6 @@ export interface Balance {
   readonly reservedNanoUsd: bigint;
 }
 
-/** An account whose balance is not the sum of its ledger, or is negative. */
-export interface BalanceMismatch extends Balance {
-  /** The id of the account. */
-  readonly accountId: AccountId;
-  /** The sum of the account's ledger, in nano-USD. */
-  readonly ledgerNanoUsd: bigint;
-}
-
 /** After all days of a statement. */
 const LATEST_DAY_MS = Date.UTC(9999);
 

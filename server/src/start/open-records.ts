@@ -1,11 +1,11 @@
 import { HOUR_MS, MINUTE_MS, SECOND_MS } from "../../../sdk/src/contract/time-units.ts";
 import { dropExpiredSessions } from "../accounts/users-store.ts";
 import { dropOldEntries } from "../audit/audit-retention.ts";
+import { Reconciler } from "../audit/reconciliation.ts";
 import type { Catalog } from "../catalog/catalog.ts";
 import type { AuditEntry } from "../contract/entry.ts";
 import { Credits } from "../credits/credits.ts";
 import { PostgresCredit } from "../credits/postgres-credit.ts";
-import { Reconciler } from "../credits/reconciliation-store.ts";
 import { releaseOfOthers, releaseOfUnseen } from "../credits/spenders.ts";
 import { BACKGROUND_TIMEOUT_MS } from "../database/database.ts";
 import { resultWithin } from "../errors/deadline.ts";

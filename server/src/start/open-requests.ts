@@ -1,8 +1,9 @@
 import { setImmediate } from "node:timers";
 import { SECOND_MS } from "../../../sdk/src/contract/time-units.ts";
 import { BodyBudget, shareOut } from "../admission/body-budget.ts";
-import { entryClock, readNewestDeletedMs } from "../audit/entry-clock.ts";
+import { entryClock } from "../audit/entry-clock.ts";
 import { EntryIds } from "../audit/entry-ids.ts";
+import { readNewestDeletedMs } from "../audit/removed-entries.ts";
 import { FaultLog } from "../errors/fault-log.ts";
 import { accountOfToken } from "../management/caller.ts";
 import { dashboardSessions } from "../management/dashboard-sessions.ts";

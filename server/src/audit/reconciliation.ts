@@ -1,11 +1,20 @@
 import { DAY_MS, HOUR_MS } from "../../../sdk/src/contract/time-units.ts";
 import type { AccountId } from "../contract/account.ts";
-import { type EntryId, firstEntryIdAt, timeOfEntry } from "../contract/entry.ts";
+import { firstEntryIdAt } from "../contract/entry.ts";
 import type { KeyUuid } from "../contract/key.ts";
+import type { Credits } from "../credits/credits.ts";
+import type { Balance } from "../credits/ledger.ts";
+import { AWAY_MS } from "../credits/spenders.ts";
 import type { Database, SqlFragment } from "../database/database.ts";
-import type { Credits } from "./credits.ts";
-import type { BalanceMismatch } from "./ledger.ts";
-import { AWAY_MS } from "./spenders.ts";
+import { readNewestDeletedMs } from "./removed-entries.ts";
+
+/** An account whose balance is not the sum of its ledger, or is negative. */
+export interface BalanceMismatch extends Balance {
+  /** The id of the account. */
+  readonly accountId: AccountId;
+  /** The sum of the account's ledger, in nano-USD. */
+  readonly ledgerNanoUsd: bigint;
+}
 
 /** A sum of usage that differs from its entries. */
 export interface UsageMismatch {
@@ -98,7 +107,7 @@ async function reconcile({ database, credits, find, since, checkedAt }: Reconcil
      */
     mismatches: await find(database, since),
     /** Sums of usage that differ from what they sum up, up to 100. There should be none. */
-    usageMismatches: await findUsageMismatches(database, since, MAX_MISMATCHES),
+    usageMismatches: await findUsageMismatches(database, since),
     /** The start of the period in which usage was compared and uncollected amounts were added up. */
     since,
     /** The credit that all nodes have reserved. */
@@ -117,27 +126,71 @@ async function reconcile({ database, credits, find, since, checkedAt }: Reconcil
  * be compared with the entries.
  */
 async function readFirstWholeHour(database: Database): Promise<number> {
-  // A scan: there is one row for each account.
-  const [row] = await database<{ id: EntryId }[]>`
-    select removed_up_to as id from audit_chains where removed_up_to is not null order by removed_up_to desc limit 1`;
-  return row === undefined ? 0 : (Math.floor(timeOfEntry(row.id).getTime() / HOUR_MS) + 1) * HOUR_MS;
+  const newestMs = await readNewestDeletedMs(database);
+  return newestMs === null ? 0 : (Math.floor(newestMs / HOUR_MS) + 1) * HOUR_MS;
 }
 
 /** Accounts whose balance is negative or not the sum of their ledger, or whose days' costs are not the sum of its charges. */
-async function findMismatches(database: Database): Promise<readonly BalanceMismatch[]> {
+function findMismatches(database: Database): Promise<readonly BalanceMismatch[]> {
+  return mismatchesOf(database, {
+    wrongDays: wrongDays(database, database`true`, database`true`),
+    joins: database`
+      left join (
+        select account_id, sum(amount_nano_usd) from credit_ledger group by 1
+      ) ledger on ledger.account_id = accounts.id`,
+    sum: database`coalesce(ledger.sum, 0)`,
+  });
+}
+
+/**
+ * As {@link findMismatches}, but takes the charges of a day from its sum, which triggers keep, and compares with the ledger only the sums of
+ * the days since then.
+ */
+function findRecentMismatches(database: Database, since: Date): Promise<readonly BalanceMismatch[]> {
+  const from = new Date(Math.floor(since.getTime() / DAY_MS) * DAY_MS);
+  // Uses credit_ledger_grants, credit_ledger_pkey (an id begins with a time that is never before the row's), and all of the other tables.
+  return mismatchesOf(database, {
+    wrongDays: wrongDays(
+      database,
+      database`id >= ${firstEntryIdAt(from)} and at >= ${from}`,
+      database`day >= ${from}`,
+    ),
+    joins: database`
+      left join (
+        select account_id, sum(amount_nano_usd) from credit_ledger where kind in ('grant', 'adjustment') group by 1
+      ) grants on grants.account_id = accounts.id
+      left join (
+        select account_id, sum(charged_nano_usd + uncollected_nano_usd) from credit_days group by 1
+      ) days on days.account_id = accounts.id`,
+    sum: database`coalesce(grants.sum, 0) + coalesce(days.sum, 0)`,
+  });
+}
+
+/** What balances are compared with. */
+interface LedgerSums {
+  /** As {@link wrongDays} writes it. */
+  readonly wrongDays: SqlFragment;
+  /** Joins of `accounts` with what the sum is of. */
+  readonly joins: SqlFragment;
+  /** The sum of an account's ledger. */
+  readonly sum: SqlFragment;
+}
+
+async function mismatchesOf(
+  database: Database,
+  { wrongDays, joins, sum }: LedgerSums,
+): Promise<readonly BalanceMismatch[]> {
   return database<BalanceMismatch[]>`
-    with ${wrongDays(database, database`true`, database`true`)}
+    with ${wrongDays}
     select accounts.id as "accountId", (free_nano_usd + coalesce(reserves.sum, 0))::bigint as "balanceNanoUsd",
-           coalesce(ledger.sum, 0)::bigint as "ledgerNanoUsd", coalesce(reserves.sum, 0)::bigint as "reservedNanoUsd"
+           (${sum})::bigint as "ledgerNanoUsd", coalesce(reserves.sum, 0)::bigint as "reservedNanoUsd"
     from accounts
-    left join (
-      select account_id, sum(amount_nano_usd) from credit_ledger group by 1
-    ) ledger on ledger.account_id = accounts.id
+    ${joins}
     left join (
       select account_id, sum(granted_nano_usd - charged_nano_usd), min(granted_nano_usd - charged_nano_usd)
       from credit_reserves group by 1
     ) reserves on reserves.account_id = accounts.id
-    where free_nano_usd + coalesce(reserves.sum, 0) <> coalesce(ledger.sum, 0)
+    where free_nano_usd + coalesce(reserves.sum, 0) <> ${sum}
        or free_nano_usd < 0 or reserves.min < 0 or accounts.id in (select account_id from wrong_days)
     limit ${MAX_MISMATCHES}`;
 }
@@ -169,7 +222,6 @@ function wrongDays(database: Database, charged: SqlFragment, stored: SqlFragment
 export async function findUsageMismatches(
   database: Database,
   since: Date,
-  limit: number,
 ): Promise<readonly UsageMismatch[]> {
   // Entries by the primary keys of the partitions: a range of ids is a range of time. Hours and days of all accounts by
   // usage_hours_by_hour and usage_days_by_day.
@@ -237,38 +289,6 @@ export async function findUsageMismatches(
       select * from wrong_hours union all select * from wrong_days
       union all select * from wrong_service_hours union all select * from wrong_months
     ) wrong
-    limit ${limit}`;
-}
-
-/**
- * As {@link findMismatches}, but takes the charges of a day from its sum, which triggers keep, and compares with the ledger only the sums of
- * the days since then.
- */
-async function findRecentMismatches(database: Database, since: Date): Promise<readonly BalanceMismatch[]> {
-  const from = new Date(Math.floor(since.getTime() / DAY_MS) * DAY_MS);
-  // Uses credit_ledger_grants, credit_ledger_pkey (an id begins with a time that is never before the row's), and all of the other tables.
-  return database<BalanceMismatch[]>`
-    with ${wrongDays(
-      database,
-      database`id >= ${firstEntryIdAt(from)} and at >= ${from}`,
-      database`day >= ${from}`,
-    )}
-    select accounts.id as "accountId", (free_nano_usd + coalesce(reserves.sum, 0))::bigint as "balanceNanoUsd",
-           (coalesce(grants.sum, 0) + coalesce(days.sum, 0))::bigint as "ledgerNanoUsd",
-           coalesce(reserves.sum, 0)::bigint as "reservedNanoUsd"
-    from accounts
-    left join (
-      select account_id, sum(amount_nano_usd) from credit_ledger where kind in ('grant', 'adjustment') group by 1
-    ) grants on grants.account_id = accounts.id
-    left join (
-      select account_id, sum(charged_nano_usd + uncollected_nano_usd) from credit_days group by 1
-    ) days on days.account_id = accounts.id
-    left join (
-      select account_id, sum(granted_nano_usd - charged_nano_usd), min(granted_nano_usd - charged_nano_usd)
-      from credit_reserves group by 1
-    ) reserves on reserves.account_id = accounts.id
-    where free_nano_usd + coalesce(reserves.sum, 0) <> coalesce(grants.sum, 0) + coalesce(days.sum, 0)
-       or free_nano_usd < 0 or reserves.min < 0 or accounts.id in (select account_id from wrong_days)
     limit ${MAX_MISMATCHES}`;
 }
 
