@@ -7,20 +7,10 @@ import type { EntryFilter } from "./filter.ts";
 import { fromNewest, hasFailed, inPeriod, type LogScope, matching } from "./filter-sql.ts";
 import type { LogSearch } from "./log-search.ts";
 import type { Recorder } from "./recorder.ts";
+import type { UsageTotals } from "./usage.ts";
 
 /** The sums of the entries that match a filter. */
-export interface SummaryTotals {
-  /** The number of requests, including refused ones. */
-  readonly requests: number;
-  /** The requests that failed: answered with a status of 400 or more, or aborted with an error code. */
-  readonly errors: number;
-  /** The tokens of the prompts. */
-  readonly promptTokens: number;
-  /** The tokens of the answers. */
-  readonly completionTokens: number;
-  /** The cost in nano-USD. */
-  readonly costNanoUsd: bigint;
-}
+export type SummaryTotals = Omit<UsageTotals, "cachedTokens">;
 
 /** The requests of one interval of the histogram. */
 export interface SummaryBucket {
