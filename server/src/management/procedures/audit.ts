@@ -12,15 +12,14 @@ import type { Reader } from "../../database/reads.ts";
 import { Failure, toFailure } from "../../errors/failure.ts";
 import type { RpcServices } from "../rpc-services.ts";
 import { accountReadProcedure, router, toTrpcError } from "../trpc.ts";
-import { chainPosition, sha256Digest, wholeNumber } from "./inputs.ts";
+import { chainPosition, direction, sha256Digest, wholeNumber } from "./inputs.ts";
 
 /** The inputs of a page of entries. */
 export const entryPage = {
   ...filterInput,
   /** The `nextCursor` of the previous page, which had the same filters. Omit it for the first page. */
   cursor: z.string().optional(),
-  /** Has no effect. Infinite queries of TanStack Query send it. */
-  direction: z.literal("forward").optional(),
+  direction,
   /** The maximum number of entries of the page: 1 to 1,000. Default 50. */
   limit: wholeNumber(1, AUDIT_PAGE_LIMIT).default(50),
 };

@@ -110,12 +110,14 @@ export const LIMIT = "The maximum number of rows of the page.";
 
 const MAX_PAGE = 200;
 
+/** Has no effect. Infinite queries of TanStack Query send it. */
+export const direction = z.literal("forward").optional();
+
 /** The inputs of a paged list. */
 export const paging = <Id extends string>() => ({
   /** The `nextCursor` of the previous page. Omit it for the first page. */
   cursor: idOf<Id>().describe(CURSOR).optional(),
-  /** Has no effect. Infinite queries of TanStack Query send it. */
-  direction: z.literal("forward").optional(),
+  direction,
   /** The maximum number of rows of the page: 1 to 200. Default 50. */
   limit: wholeNumber(1, MAX_PAGE).describe(LIMIT).default(50),
 });

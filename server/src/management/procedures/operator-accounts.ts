@@ -5,7 +5,7 @@ import type { RpcServices } from "../rpc-services.ts";
 import { operatorProcedure, router } from "../trpc.ts";
 import { entryPage, readEntriesPage } from "./audit.ts";
 import { accountNameInput, emailInput } from "./auth.ts";
-import { accountId, CURSOR, paging, searchText } from "./inputs.ts";
+import { accountId, CURSOR, direction, paging, searchText } from "./inputs.ts";
 import { keysPage, readKeysPage } from "./keys.ts";
 import { accountChanges } from "./operator-account-changes.ts";
 import { groupBy, spanInput, spanOf } from "./usage.ts";
@@ -20,14 +20,7 @@ function accountReads({ auditLog, keys, usage }: RpcServices) {
   return {
     /** The keys of an account, in the form of `keys.list`. */
     keys: operatorProcedure
-      .input(
-        z.strictObject({
-          id: accountId,
-          ...keysPage,
-          /** Has no effect. Infinite queries of TanStack Query send it. */
-          direction: z.literal("forward").optional(),
-        }),
-      )
+      .input(z.strictObject({ id: accountId, ...keysPage, direction }))
       .query(({ ctx, input }) => readKeysPage(keys, input.id, input, ctx.reader)),
 
     /** The usage of an account, in the form of `usage.summary`. */

@@ -35,7 +35,7 @@ export function spanOf<Input extends { from: PeriodBound; to: PeriodBound; timeZ
 }
 
 /** The requests that are counted. */
-const filterInput = {
+const usageFilter = {
   key: idOf<KeyUuid>().describe("The id of a key, a UUID. Default: all keys.").optional(),
   model: z
     .string()
@@ -56,7 +56,7 @@ export function usageRouter({ usage }: RpcServices) {
       .input(
         z.strictObject({
           ...spanInput,
-          ...filterInput,
+          ...usageFilter,
           groupBy,
         }),
       )
@@ -67,7 +67,7 @@ export function usageRouter({ usage }: RpcServices) {
      * 20,000 entries.
      */
     performance: accountReadProcedure
-      .input(z.strictObject({ ...spanInput, ...filterInput }))
+      .input(z.strictObject({ ...spanInput, ...usageFilter }))
       .query(({ ctx, input }) => usage.performance(ctx.accountId, spanOf(input), ctx.reader)),
   });
 }
