@@ -11,7 +11,7 @@ import { PageHead } from "../../components/PageHead.tsx";
 import { searchList } from "../../components/SearchSelect.tsx";
 import textStyles from "../../components/text.module.css";
 import styles from "./Audit.module.css";
-import { EntryList, type EntryPage } from "./entry-list.ts";
+import { EntryList } from "./entry-list.ts";
 import { Filters } from "./Filters.tsx";
 import { KeyField } from "./KeyField.tsx";
 import { LiveToggle } from "./LiveToggle.tsx";
@@ -37,12 +37,10 @@ const exportDialog = lazyCode(async () => (await import("./export/ExportDialog.t
 /** What is loaded when the page has been open for a while. */
 const LATER = [entryDetails.preload, searchList.preload];
 
-const NO_PAGES: readonly EntryPage[] = [];
-
 /** The record of every request made with the account's keys. */
 export function Audit() {
   const search = useSearch({ from: "/shell/account/audit" });
-  const { changeFilters, showEntry, clearFilters, timesCleared } = useLogSearch(
+  const { changeFilters, showEntry, clearFilters, setLive, timesCleared } = useLogSearch(
     useNavigate({ from: "/audit" }),
   );
   const [isViewing, setViewing] = useState(false);
@@ -54,7 +52,7 @@ export function Audit() {
   const { filters, refreshRange } = useFilters(search);
   const chosenKey = useFilterKey(search.key);
   const catalog = useQuery(api.models.list.queryOptions());
-  const { log, reload, loadMore } = useEntries(filters);
+  const { log, pages, reload, loadMore } = useEntries(filters);
   const summary = useSummary(filters, search.live === true);
   const isRefused = errorFieldOf(log.error) !== null;
 
@@ -63,7 +61,6 @@ export function Audit() {
   const isFollowed = search.live === true && !isRefused;
   const { state, live, show, readAgain } = useLive({ isOn: isFollowed, filters, isReading, reload });
 
-  const pages = log.data?.pages ?? NO_PAGES;
   const entries = useMemo(() => new EntryList(aboveOf(live, pages[0]?.entries ?? []), pages), [live, pages]);
   const openEntry = useOpenEntry(search.entry, showEntry, entries, log.isPending);
   useEffect(() => {
@@ -86,6 +83,7 @@ export function Audit() {
       <AuditHead
         state={state}
         isOn={search.live === true}
+        setLive={setLive}
         arrived={live.arrived}
         isRefreshing={log.isRefetching && !log.isFetchingNextPage}
         refresh={refresh}
@@ -150,6 +148,7 @@ export function Audit() {
 interface AuditHeadProps {
   readonly state: TailState | null;
   readonly isOn: boolean;
+  readonly setLive: (isOn: boolean) => void;
   readonly arrived: number;
   readonly isRefreshing: boolean;
   readonly refresh: () => void;
@@ -157,13 +156,11 @@ interface AuditHeadProps {
   readonly startExport: () => void;
 }
 
-function AuditHead({ state, isOn, arrived, isRefreshing, refresh, openView, startExport }: AuditHeadProps) {
-  const navigate = useNavigate({ from: "/audit" });
-  const follow = (wanted: boolean) =>
-    void navigate({ search: (now) => ({ ...now, live: wanted ? true : undefined }), replace: true });
+function AuditHead(props: AuditHeadProps) {
+  const { state, isOn, setLive, arrived, isRefreshing, refresh, openView, startExport } = props;
   return (
     <PageHead title="Request log" lead="Every request made with this account's keys, including refused ones.">
-      <LiveToggle state={state} isOn={isOn} arrived={arrived} onChange={follow} />
+      <LiveToggle state={state} isOn={isOn} arrived={arrived} onChange={setLive} />
       <Button busy={isRefreshing} onClick={refresh}>
         Refresh
       </Button>

@@ -12,6 +12,7 @@ const FIRST_PAGE_SIZE = 100;
 const PAGE_SIZE = 500;
 /** More than a person scrolls through. The export has all entries. */
 export const MAX_ENTRIES = 200_000;
+const NO_PAGES: readonly EntryPage[] = [];
 
 /**
  * The pages of the log that have been loaded, newest first.
@@ -50,7 +51,7 @@ export function useEntries(filters: AuditFilters) {
     });
   }, [isFetchNextPageError, fetchNextPage]);
 
-  return { log, reload, loadMore };
+  return { log, pages: log.data?.pages ?? NO_PAGES, reload, loadMore };
 }
 
 function entriesOf({ name, list }: LogSource, filters: AuditFilters) {

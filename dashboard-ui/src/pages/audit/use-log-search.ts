@@ -6,7 +6,7 @@ type Navigate = (to: {
   readonly replace?: boolean;
 }) => Promise<void>;
 
-/** Changes the filters and the open entry of a log, which are in its page's address. */
+/** Changes the filters and the open entry of a log, and whether it is live, which are in its page's address. */
 export function useLogSearch(navigate: Navigate) {
   const [timesCleared, setTimesCleared] = useState(0);
   const changeFilters = (change: AuditSearch) =>
@@ -16,6 +16,8 @@ export function useLogSearch(navigate: Navigate) {
       void navigate({ search: (now) => ({ ...now, entry }), replace: isReplaced }),
     [navigate],
   );
+  const setLive = (isOn: boolean) =>
+    void navigate({ search: (now) => ({ ...now, live: isOn ? true : undefined }), replace: true });
   const clearFilters = () => {
     setTimesCleared(timesCleared + 1);
     changeFilters(NO_FILTERS);
@@ -24,6 +26,7 @@ export function useLogSearch(navigate: Navigate) {
     changeFilters,
     showEntry,
     clearFilters,
+    setLive,
     /** A key of the filters' fields: all start again from the address, also those that hold what the address does not. */
     timesCleared,
   };

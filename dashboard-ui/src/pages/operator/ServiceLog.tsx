@@ -9,7 +9,7 @@ import { PageHead } from "../../components/PageHead.tsx";
 import { TextField } from "../../components/TextField.tsx";
 import auditStyles from "../audit/Audit.module.css";
 import type { Column } from "../audit/columns.ts";
-import { EntryList, type EntryPage } from "../audit/entry-list.ts";
+import { EntryList } from "../audit/entry-list.ts";
 import { Filters } from "../audit/Filters.tsx";
 import { LiveToggle } from "../audit/LiveToggle.tsx";
 import { LogResults } from "../audit/LogResults.tsx";
@@ -27,7 +27,6 @@ import { SERVICE_LOG } from "./log/service-log.ts";
 import { usePolling } from "./log/use-polling.ts";
 
 const COLUMNS: readonly Column[] = ["account", "key", "upstream", "tokens", "cost", "latency"];
-const NO_PAGES: readonly EntryPage[] = [];
 
 /** The requests of all accounts. */
 export function ServiceLog() {
@@ -40,15 +39,15 @@ export function ServiceLog() {
 
 function Log() {
   const search = useSearch({ from: "/shell/operator/operator/log" });
-  const navigate = useNavigate({ from: "/operator/log" });
-  const { changeFilters, showEntry, clearFilters, timesCleared } = useLogSearch(navigate);
+  const { changeFilters, showEntry, clearFilters, setLive, timesCleared } = useLogSearch(
+    useNavigate({ from: "/operator/log" }),
+  );
   const scroller = useRef<HTMLDivElement>(null);
   const { filters, refreshRange } = useFilters(search);
   const catalog = useQuery(api.operator.catalog.queryOptions());
-  const { log, reload, loadMore } = useEntries(filters);
+  const { log, pages, reload, loadMore } = useEntries(filters);
   const isLive = search.live === true;
   const summary = useSummary(filters, isLive);
-  const pages = log.data?.pages ?? NO_PAGES;
   const entries = useMemo(() => new EntryList([], pages), [pages]);
   const openEntry = useOpenEntry(search.entry, showEntry, entries, log.isPending);
   const isReading = useIsReading(scroller, search.entry !== undefined);
@@ -62,14 +61,7 @@ function Log() {
   return (
     <div className={`${auditStyles.audit} ${styles.serviceLog}`}>
       <PageHead title="Request log" lead="Requests of all accounts, including refused ones.">
-        <LiveToggle
-          state={state}
-          isOn={isLive}
-          arrived={total}
-          onChange={(live) =>
-            void navigate({ search: (now) => ({ ...now, live: live ? true : undefined }), replace: true })
-          }
-        />
+        <LiveToggle state={state} isOn={isLive} arrived={total} onChange={setLive} />
         <Button busy={!isLive && log.isRefetching && !log.isFetchingNextPage} onClick={refresh}>
           Refresh
         </Button>
