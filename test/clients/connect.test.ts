@@ -4,8 +4,8 @@ import { homedir, tmpdir } from "node:os";
 import { join } from "node:path";
 import process from "node:process";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import type { SetupId } from "../../dashboard-ui/src/pages/connect/setup-ids.ts";
-import { FIRST_SETUPS, type Setup, setupsFor } from "../../dashboard-ui/src/pages/connect/setups.ts";
+import { isFirstSetup, type SetupId } from "../../dashboard-ui/src/pages/connect/setup-ids.ts";
+import { type Setup, setupsFor } from "../../dashboard-ui/src/pages/connect/setups.ts";
 import { runInShell, runModule, type Variables } from "../fixtures/run-code.ts";
 import { PROGRAMS } from "../fixtures/runtimes.ts";
 import { ROOT, type Service, startService } from "../fixtures/service.ts";
@@ -80,7 +80,7 @@ describe("the set-up of", () => {
         files.some(({ code }) => code.includes(key)),
         id,
       ).toBe(false);
-      if (!FIRST_SETUPS.includes(id)) continue;
+      if (!isFirstSetup(id)) continue;
       const commands = steps.filter(({ kind }) => kind === "command");
       expect(
         commands.every(({ code }) => code.includes(key)),

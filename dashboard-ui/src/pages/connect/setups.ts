@@ -21,16 +21,6 @@ export interface SetupStep {
 
 const PROMPT = "Say hello.";
 
-/** The clients of the first steps. */
-export const FIRST_SETUPS: readonly SetupId[] = [
-  "curl",
-  "openai-python",
-  "openai-node",
-  "ostiary",
-  "ai-sdk",
-  "langchain-python",
-];
-
 /**
  * The set-ups of all clients for a model. Files read the key from the environment, so that no saved file contains a secret.
  *

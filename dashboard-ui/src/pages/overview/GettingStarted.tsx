@@ -12,8 +12,8 @@ import textStyles from "../../components/text.module.css";
 import { KeyStep } from "../connect/KeyStep.tsx";
 import { NoChatModel } from "../connect/NoChatModel.tsx";
 import { SetupSteps } from "../connect/SetupSteps.tsx";
-import type { SetupId } from "../connect/setup-ids.ts";
-import { FIRST_SETUPS, setupsFor } from "../connect/setups.ts";
+import { isFirstSetup, type SetupId } from "../connect/setup-ids.ts";
+import { setupsFor } from "../connect/setups.ts";
 import type { NewKey } from "../connect/use-new-key.ts";
 import { firstChatModelOf } from "../models/model.ts";
 import styles from "./GettingStarted.module.css";
@@ -77,7 +77,7 @@ function FirstRequest({ service, models, keyString }: FirstRequestProps) {
   const [chosen, setChosen] = useState<SetupId>("curl");
   const model = firstChatModelOf(models);
   if (model === undefined) return <NoChatModel />;
-  const setups = setupsFor(service, model.id, keyString).filter(({ id }) => FIRST_SETUPS.includes(id));
+  const setups = setupsFor(service, model.id, keyString).filter(({ id }) => isFirstSetup(id));
   const setup = setups.find(({ id }) => id === chosen);
   return (
     <div className={styles.request}>
