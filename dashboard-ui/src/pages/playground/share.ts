@@ -38,11 +38,6 @@ export async function sharedFragment(chat: SavedChat): Promise<SharedFragment | 
   return fragment.length <= MAX_LINK_LENGTH ? { fragment, lacksAttachments: true } : null;
 }
 
-/** Whether an address's fragment, without the `#`, is of a shared chat. */
-export function isShared(fragment: string): boolean {
-  return fragment.startsWith(NAME);
-}
-
 /**
  * Reads a shared chat. Its content is a stranger's: members of a wrong type are left out.
  *
