@@ -52,8 +52,3 @@ function bodyOf(failure: Failure, format: ErrorFormat, requestId: string): objec
       return envelopeOf(failure);
   }
 }
-
-/** The status of {@link errorAnswerOf}. */
-export function statusFor(exchange: RequestHead, failure: Failure): number {
-  return isMessagesClient(exchange) ? messagesStatusOf(failure) : failure.status;
-}

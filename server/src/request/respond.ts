@@ -15,7 +15,7 @@ import {
   type WholeReply,
 } from "../operations/reply.ts";
 import { noteRefusedKey } from "./authenticate.ts";
-import { errorAnswerOf, statusFor } from "./error-answer.ts";
+import { type ErrorAnswer, errorAnswerOf } from "./error-answer.ts";
 import { requestIdHeaders } from "./messages-client.ts";
 import { type Ending, record, releaseClaim } from "./record.ts";
 import type { RequestContext } from "./request-context.ts";
@@ -163,18 +163,19 @@ export async function respondFailure(
   noteRefusedKey(request, thrown, services.security);
   request.signal.abort("ended");
   if (request.status !== null) return;
+  const answer = answerOfFailure(request, failure);
   const ending: Ending = request.exchange.isClientGone
     ? { status: CLIENT_CLOSED_REQUEST, errorCode: null, endReason: "client_gone" }
-    : { status: statusFor(request.exchange, failure), errorCode: failure.code, endReason };
+    : { status: answer.status, errorCode: failure.code, endReason };
   try {
     await record(request, ending, facts, services);
-    sendFailure(request, failure);
+    sendError(request, answer);
   } catch (error) {
     // A request that can't be recorded is answered with the reason for that.
     const unrecorded = toFailure(error);
     logFault(request, unrecorded, services);
     await releaseClaim(request);
-    sendFailure(request, unrecorded);
+    sendError(request, answerOfFailure(request, unrecorded));
   }
 }
 
@@ -215,11 +216,13 @@ function upstreamEndReason(failure: Failure): EndReason {
   return failure.code === "upstream_timeout" ? "timeout" : "upstream_error";
 }
 
-function sendFailure(request: RequestContext, failure: Failure): void {
-  const { exchange, id } = request;
-  const { status, headers, body } = errorAnswerOf(exchange, failure, requestIdOf(id));
+function answerOfFailure({ exchange, id }: RequestContext, failure: Failure): ErrorAnswer {
+  return errorAnswerOf(exchange, failure, requestIdOf(id));
+}
+
+function sendError(request: RequestContext, { status, headers, body }: ErrorAnswer): void {
   // Without the header, caches may store some errors, such as 404.
-  send(request, status, isGetOrHead(exchange) ? { ...headers, ...NOT_STORED } : headers, body);
+  send(request, status, isGetOrHead(request.exchange) ? { ...headers, ...NOT_STORED } : headers, body);
 }
 
 function isGetOrHead({ method }: RequestContext["exchange"]): boolean {
