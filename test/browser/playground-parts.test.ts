@@ -191,7 +191,7 @@ describe("a request of the playground", () => {
   ];
 
   it("has attachments as parts and results of tools as messages, and leaves out what is empty", () => {
-    const { messages: sent } = bodyOf(NEW_CHAT, messages, "m");
+    const { messages: sent } = bodyOf(NEW_CHAT, messages, "m", []);
     expect(sent).toEqual([
       {
         role: "user",

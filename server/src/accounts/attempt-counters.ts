@@ -36,11 +36,11 @@ export function memoryCounter(
     const count = counts.get(name);
     return count !== undefined && count.endsMs > nowMs() ? count : null;
   };
-  const begin = (attempts: number): Count => ({ attempts, endsMs: nowMs() + durationS * 1_000 });
+  const first = (): Count => ({ attempts: 1, endsMs: nowMs() + durationS * 1_000 });
   return {
     count: async (name) => {
       const before = current(name);
-      const count = before === null ? begin(1) : { ...before, attempts: before.attempts + 1 };
+      const count = before === null ? first() : { ...before, attempts: before.attempts + 1 };
       counts.set(name, count);
       return count.attempts > points ? count.endsMs - nowMs() : 0;
     },
@@ -50,7 +50,7 @@ export function memoryCounter(
     },
     has: async (name) => current(name) !== null,
     remember: async (name) => {
-      counts.set(name, begin(1));
+      counts.set(name, first());
     },
     forget: async (name) => {
       counts.delete(name);

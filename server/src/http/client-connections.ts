@@ -88,7 +88,7 @@ export class ClientConnections {
   }
 
   /** Call it when a request of the connection was answered. {@link closeAnswered} leaves the connection open for `keptForMs`. */
-  end({ [STATE]: state }: ClientSocket, keptForMs = 0): void {
+  end({ [STATE]: state }: ClientSocket, keptForMs: number): void {
     if (state === undefined) return;
     state.unanswered--;
     state.sinceMs = performance.now();

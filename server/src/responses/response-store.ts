@@ -242,7 +242,7 @@ export class ResponseStore {
   storedItems(
     accountId: AccountId,
     ids: readonly string[],
-    parser: BoundedParser = new BoundedParser(),
+    parser: BoundedParser,
   ): Promise<ReadonlyMap<string, JsonObject>> {
     return this.#findItems(accountId, new Set(ids.slice(-MAX_ITEM_REFERENCES)), parser);
   }

@@ -4,11 +4,6 @@ const HASH_LENGTH = 32;
 /** What servers with the strictest rules take in an identifier, within the length that all take. */
 const PLAIN = /^[a-zA-Z0-9_-]{1,64}$/;
 
-/** An identifier that the upstream need not understand, within its maximum. One that is longer is replaced by its hash. */
-export function identifierWithin(identifier: string, maxLength: number): string {
-  return identifier.length <= maxLength ? identifier : hashOf(identifier);
-}
-
 /** An identifier that the upstream need not understand, of letters, digits and hyphens. Any other is replaced by its hash. */
 export function plainIdentifier(identifier: string): string {
   return PLAIN.test(identifier) ? identifier : hashOf(identifier);

@@ -139,7 +139,7 @@ export function bodyOf(
   chat: SavedChat,
   messages: readonly ChatMessage[],
   model: string,
-  output: readonly string[] = [],
+  output: readonly string[],
 ): ChatBody {
   const { system, parameters, stream, tools, toolChoice, format } = chat;
   return {

@@ -14,14 +14,13 @@ import { urlOf } from "../../conversation/media.ts";
 import { ENCRYPTED_REASONING, TEXT_LOGPROBS } from "../../conversation/response-format.ts";
 import type { JsonObject } from "../../json/json.ts";
 import type { ConversationCall } from "../dialect.ts";
-import { identifierWithin } from "../identifiers.ts";
 import {
   answerTokens,
   cacheKeyOf,
   callIdsFor,
   isOpenAiHost,
   MAX_RESPONSES_ID_LENGTH,
-  MAX_USER_LENGTH,
+  userWithinLimit,
 } from "../openai/openai-limits.ts";
 import { PairedCalls } from "../paired-calls.ts";
 import {
@@ -82,7 +81,7 @@ export function responsesBodyOf(call: ConversationCall, asksForReasoning: boolea
     prompt_cache_key: cacheKeyOf(call.upstream, conversation),
     prompt_cache_retention: isOpenAi ? given(conversation.promptCacheRetention) : undefined,
     prompt_cache_options: isOpenAi ? given(conversation.promptCacheOptions) : undefined,
-    safety_identifier: user === null ? undefined : identifierWithin(user, MAX_USER_LENGTH),
+    safety_identifier: user === null ? undefined : userWithinLimit(user),
   };
   const ignored = [
     ...(isOpenAi ? [] : cacheFieldsIn(conversation)),

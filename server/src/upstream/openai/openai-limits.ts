@@ -1,7 +1,7 @@
 import type { Upstream } from "../../catalog/catalog.ts";
 import type { Conversation } from "../../conversation/conversation.ts";
 import { hostOf } from "../host.ts";
-import { hashOf, identifierWithin } from "../identifiers.ts";
+import { hashOf } from "../identifiers.ts";
 import { given } from "../write-conversation.ts";
 
 /** OpenAI's hosts, without those of Azure. */
@@ -41,13 +41,18 @@ export const MAX_CHAT_CALL_ID_LENGTH = 40;
 /** That of its Responses API, of a call and of an item. */
 export const MAX_RESPONSES_ID_LENGTH = 64;
 
-/** The longest identifier of a user that OpenAI has taken. Claude Code's are longer. */
-export const MAX_USER_LENGTH = 64;
+/** The longest identifier of a user that OpenAI has taken. */
+const MAX_USER_LENGTH = 64;
+
+/** An identifier of a user as OpenAI takes it. A longer one, as Claude Code's are, is replaced by its hash. */
+export function userWithinLimit(user: string): string {
+  return user.length <= MAX_USER_LENGTH ? user : hashOf(user);
+}
 
 /** The identifier of a user for Chat Completions. Only OpenAI's own are known to have a field for it: others may refuse it. */
 export function safetyIdentifierOf(upstream: Upstream, user: string | null): string | undefined {
   const isTaken = user !== null && OWN_HOST.test(hostOf(upstream));
-  return isTaken ? identifierWithin(user, MAX_USER_LENGTH) : undefined;
+  return isTaken ? userWithinLimit(user) : undefined;
 }
 
 /** Claude Code's ids of users name the session. Other clients' ids are those of people, who may begin many conversations alike. */

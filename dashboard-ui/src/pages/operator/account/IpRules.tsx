@@ -62,8 +62,8 @@ export function IpRules({ account }: { readonly account: AccountDetails }) {
   const submit = (event: SubmitEvent) => {
     event.preventDefault();
     const clear = () => {
-      setDraft(clearedOf(draft, null));
-      setReason(clearedOf(reason, null));
+      setDraft(clearedOf(draft));
+      setReason(clearedOf(reason));
     };
     setRules.mutate({ id, rules, ...givenReason(reason) }, { onSuccess: clear });
   };

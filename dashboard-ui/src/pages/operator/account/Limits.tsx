@@ -42,8 +42,8 @@ export function Limits({ account }: { readonly account: AccountDetails }) {
     const changed = LIMITS.filter(({ name }) => draft?.[name] !== undefined);
     const limits = Object.fromEntries(changed.map(({ name }) => [name, limitOf(written[name])]));
     const clear = () => {
-      setDraft(clearedOf(draft, null));
-      setReason(clearedOf(reason, null));
+      setDraft(clearedOf(draft));
+      setReason(clearedOf(reason));
       setChecked(false);
     };
     setLimits.mutate({ id, limits, ...givenReason(reason) }, { onSuccess: clear });

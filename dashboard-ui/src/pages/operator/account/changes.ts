@@ -15,8 +15,8 @@ export function askAgain(): void {
 }
 
 /** Clears a field if it still holds the value that was sent, and keeps later typing. */
-export function clearedOf<Value>(sent: Value, cleared: Value): (now: Value) => Value {
-  return (now) => (now === sent ? cleared : now);
+export function clearedOf<Value>(sent: Value | null): (now: Value | null) => Value | null {
+  return (now) => (now === sent ? null : now);
 }
 
 /** Options of all mutations of an account: the page refetches its data afterwards. */
