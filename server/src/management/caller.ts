@@ -66,16 +66,29 @@ export async function callerOf(
 }
 
 /**
- * Authenticates the caller by a management token.
+ * Authenticates the caller by a management token. It is refused like a key, for a suspended account and by IP rules, so that a leaked one cannot mint
+ * keys from anywhere. A session of its user may still read, and revoke keys.
  *
- * @throws {Failure} `invalid_management_token`; `account_suspended`; `ip_blocked`.
+ * @throws {Failure} `invalid_management_token`; `rate_limit_exceeded` when too many unknown ones came from the address;
+ *   `account_suspended`; `ip_blocked`.
  */
 export async function callerOfToken(
-  parts: CallerParts,
+  { managementTokens, ipRules, security }: CallerParts,
   token: string,
   clientInfo: ClientInfo,
-): Promise<RpcCaller> {
-  return { kind: "management-token", ...(await useToken(parts, token, clientInfo)) };
+): Promise<Extract<RpcCaller, { kind: "management-token" }>> {
+  const { id, signedIn } = await managementTokens.authenticate(token, clientInfo);
+  if (signedIn.role === "owner") {
+    const { account } = signedIn;
+    const { sourceIp } = clientInfo;
+    const refuse = (kind: "account_suspended" | "ip_blocked", failure: Failure) => {
+      security.note({ kind, accountId: account.id, keyId: null, sourceIp });
+      throw failure;
+    };
+    if (account.state === "suspended") refuse("account_suspended", suspended());
+    if (ipRules.judge(account, sourceIp) === "blocked") refuse("ip_blocked", ipBlocked(sourceIp));
+  }
+  return { kind: "management-token", id, signedIn };
 }
 
 /**
@@ -107,18 +120,13 @@ export function notSignedIn(): Failure {
   return new Failure("not_signed_in", "Sign in first.");
 }
 
-/**
- * The account that a management token may act for.
- *
- * @throws {Failure} `invalid_management_token`; `rate_limit_exceeded` when too many unknown ones came from the address;
- * `permission_denied` for an operator's; `account_suspended`; `ip_blocked`.
- */
+/** The account that a management token may act for. @throws {Failure} as {@link callerOfToken}; `permission_denied` for an operator's. */
 export async function accountOfToken(
   parts: CallerParts,
   token: string,
   clientInfo: ClientInfo,
 ): Promise<AccountId> {
-  const { signedIn } = await useToken(parts, token, clientInfo);
+  const { signedIn } = await callerOfToken(parts, token, clientInfo);
   return ownerOf(signedIn).account.id;
 }
 
@@ -150,27 +158,4 @@ async function useKey(
     if (event !== null) security.note(event);
     throw thrown;
   }
-}
-
-/**
- * A management token is refused like a key, for a suspended account and by IP rules, so that a leaked one cannot mint keys from
- * anywhere. A session of its user may still read, and revoke keys.
- */
-async function useToken(
-  { managementTokens, ipRules, security }: CallerParts,
-  token: string,
-  clientInfo: ClientInfo,
-): Promise<{ readonly id: TokenUuid; readonly signedIn: SignedIn }> {
-  const used = await managementTokens.authenticate(token, clientInfo);
-  if (used.signedIn.role === "owner") {
-    const { account } = used.signedIn;
-    const { sourceIp } = clientInfo;
-    const refuse = (kind: "account_suspended" | "ip_blocked", failure: Failure) => {
-      security.note({ kind, accountId: account.id, keyId: null, sourceIp });
-      throw failure;
-    };
-    if (account.state === "suspended") refuse("account_suspended", suspended());
-    if (ipRules.judge(account, sourceIp) === "blocked") refuse("ip_blocked", ipBlocked(sourceIp));
-  }
-  return used;
 }
