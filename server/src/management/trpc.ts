@@ -187,7 +187,7 @@ export const publicProcedure = t.procedure.use(async ({ ctx: { answers }, type, 
 export const accountReadProcedure = publicProcedure.meta({ takesKeys: true }).use(({ ctx, next }) => {
   const { caller } = ctx;
   const { id } = caller.kind === "key" ? caller.permission.snapshot.account : callingOwner(caller).account;
-  return next({ ctx: { accountId: id, reader: readingAs(readerOf(caller, id), ctx) } });
+  return next({ ctx: { accountId: id, reader: { name: readerNameOf(caller, id), signal: ctx.signal } } });
 });
 
 /**
@@ -196,7 +196,7 @@ export const accountReadProcedure = publicProcedure.meta({ takesKeys: true }).us
  */
 export const accountProcedure = publicProcedure.use(({ ctx, next }) => {
   const { user, account } = callingOwner(ctx.caller);
-  const reader = readingAs(readerOf(ctx.caller, account.id), ctx);
+  const reader = { name: readerNameOf(ctx.caller, account.id), signal: ctx.signal };
   return next({ ctx: { accountId: account.id, reader, user, actor: actorOf(ctx, user) } });
 });
 
@@ -221,17 +221,13 @@ export const operatorProcedure = publicProcedure.use(({ ctx, next }) => {
       "This requires an operator. Sign in as one, or use the management token of one.",
     );
   }
-  const reader = readingAs("operators", ctx);
+  const reader: Reader = { name: "operators", signal: ctx.signal };
   return next({ ctx: { reader, actor: actorOf(ctx, caller.signedIn.user) } });
 });
 
 /** People have a budget of their own for reads, which the account's keys and tokens cannot spend. */
-export function readerOf({ kind }: RpcCaller, accountId: AccountId): ReaderName {
+export function readerNameOf({ kind }: RpcCaller, accountId: AccountId): ReaderName {
   return kind === "session" ? `people of ${accountId}` : accountId;
-}
-
-function readingAs(name: ReaderName, { signal }: RpcContext): Reader {
-  return { name, signal };
 }
 
 /** The owner behind a call. @throws {Failure} for any other caller. */

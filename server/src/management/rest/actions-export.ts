@@ -7,7 +7,7 @@ import { MANAGEMENT_TOKEN, ref } from "../../operations/openapi-parts.ts";
 import type { ManagementOperation } from "../../operations/operation.ts";
 import { NO_FACTS } from "../../operations/reply.ts";
 import { afterPosition, MAX_LINES } from "../procedures/action-chain.ts";
-import { callingOwner, failureOfInput, readerOf } from "../trpc.ts";
+import { callingOwner, failureOfInput, readerNameOf } from "../trpc.ts";
 import { admitCaller, type RestCallParts, requireSameToken, restErrors } from "./rest-call.ts";
 import { inRestTerms, readRestInput, restFieldsOf, restParameters } from "./rest-input.ts";
 
@@ -46,7 +46,7 @@ export function exportActions(parts: ActionsExportParts): ManagementOperation {
       const { id } = callingOwner(caller).account;
       const { data, error } = input.safeParse(readRestInput(fields(), request));
       if (error !== undefined) throw inRestTerms(failureOfInput(error), fields());
-      const stream = parts.reads.stream(readerOf(caller, id));
+      const stream = parts.reads.stream(readerNameOf(caller, id));
       return {
         kind: "stream",
         headers: {
