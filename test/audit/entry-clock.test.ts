@@ -96,7 +96,7 @@ describe("a period of an export", () => {
       reader as PostgresAuditReader,
       recorder as Recorder,
       new Reads(() => 0),
-      clocks.pastMs,
+      clocks.closedUntilMs,
     );
     const filter = { ...filterOf({}), to: new Date(toMs) };
     const asked = { format: "ndjson", filter, cursor: null, isProved: false } as const;
@@ -118,9 +118,9 @@ describe("a period of an export", () => {
   ])("has passed by the database's clock and by the node's, which is %s", async (_, aheadMs) => {
     nodeMs += aheadMs;
     await clocks.compare();
-    const pastMs = Math.min(databaseMs, nodeMs);
-    expect(await hasSnapshot(pastMs)).toBe(false);
-    expect(await hasSnapshot(pastMs + 1)).toBe(true);
+    const closedUntilMs = Math.min(databaseMs, nodeMs);
+    expect(await hasSnapshot(closedUntilMs)).toBe(false);
+    expect(await hasSnapshot(closedUntilMs + 1)).toBe(true);
   });
 
   it("has not passed by a clock that has jumped ahead since", async () => {

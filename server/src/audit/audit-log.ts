@@ -57,14 +57,14 @@ export class AuditLog {
   readonly #entries: PostgresAuditReader;
   readonly #recorder: Recorder;
   readonly #reads: Reads;
-  readonly #pastMs: () => number;
+  readonly #closedUntilMs: () => number;
 
-  /** `pastMs`: a time that has passed by all clocks that date entries, in milliseconds since 1970. */
-  constructor(entries: PostgresAuditReader, recorder: Recorder, reads: Reads, pastMs: () => number) {
+  /** `closedUntilMs`: a time that has passed by all clocks that date entries, in milliseconds since 1970. */
+  constructor(entries: PostgresAuditReader, recorder: Recorder, reads: Reads, closedUntilMs: () => number) {
     this.#entries = entries;
     this.#recorder = recorder;
     this.#reads = reads;
-    this.#pastMs = pastMs;
+    this.#closedUntilMs = closedUntilMs;
   }
 
   /**
@@ -157,7 +157,7 @@ export class AuditLog {
       requireContinuable(position, removed);
     }
     const asOf = position?.asOf ?? (await this.#now(accountId));
-    const hasSnapshot = position === null ? !isClosed(filter, this.#pastMs()) : position.asOf !== null;
+    const hasSnapshot = position === null ? !isClosed(filter, this.#closedUntilMs()) : position.asOf !== null;
     const plan: ExportPlan = {
       accountId,
       format,

@@ -105,9 +105,9 @@ export class PostgresAudit implements EntrySink {
  */
 async function lockWithoutWaiting(
   sql: Transaction,
-  accounts: readonly string[],
-): Promise<ReadonlySet<string>> {
-  const rows = await sql<{ accountId: string }[]>`
+  accounts: readonly AccountId[],
+): Promise<ReadonlySet<AccountId>> {
+  const rows = await sql<{ accountId: AccountId }[]>`
     with given as (
       select value as "accountId", value::uuid as id from jsonb_array_elements_text(${sql.json(accounts)})
     ),
@@ -211,6 +211,6 @@ function digitsOf(id: EntryId): string {
 /** Some of the entries have to be left out, or were refused: see {@link insertNewEntries}. */
 class NotCopied extends Error {}
 
-function accountsOf(entries: readonly AuditEntry[]): string[] {
+function accountsOf(entries: readonly AuditEntry[]): AccountId[] {
   return [...new Set(entries.map(({ accountId }) => accountId))];
 }

@@ -71,11 +71,11 @@ const EXPORT_CURSOR = new RegExp(
 );
 
 /**
- * Whether the period of an export has passed by the time `pastMs`, in milliseconds since 1970. The cursors of such an export contain no snapshot, so that two exports are equal to the
- * byte whatever else was recorded between them.
+ * Whether the period of an export ends before `closedUntilMs`, in milliseconds since 1970: no further entry will be dated in it. The cursors of such an
+ * export contain no snapshot, so that two exports are equal to the byte whatever else was recorded between them.
  */
-export function isClosed({ to }: EntryFilter, pastMs: number): boolean {
-  return to !== null && to.getTime() <= pastMs;
+export function isClosed({ to }: EntryFilter, closedUntilMs: number): boolean {
+  return to !== null && to.getTime() <= closedUntilMs;
 }
 
 /** The beginning of a cursor, before the entry's id. */

@@ -63,7 +63,7 @@ export function openClocks({ databaseNow, now, monotonicMs, log }: ClocksParts) 
      * A time that has passed by the node's clock and by the database's, in milliseconds since 1970: entries may still be dated by either. It
      * precedes all times before the first comparison.
      */
-    pastMs: (): number => Math.min(now().getTime(), databaseMs() ?? Number.NEGATIVE_INFINITY),
+    closedUntilMs: (): number => Math.min(now().getTime(), databaseMs() ?? Number.NEGATIVE_INFINITY),
     /** @returns the database's time, whether or not the node's clock agrees with it. */
     compare,
     /** Runs `work` with the database's time, unless the clocks differ by minutes. */

@@ -72,7 +72,7 @@ export async function openAudit(
     recorder,
     journal,
     journalRepair,
-    auditLog: new AuditLog(entries, recorder, reads, clocks.pastMs),
+    auditLog: new AuditLog(entries, recorder, reads, clocks.closedUntilMs),
     auditChain: new AuditChain(longReads, recorder, reads),
     auditSummary: new AuditSummary({
       store: new PostgresSummary(longReads),
