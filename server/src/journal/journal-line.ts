@@ -5,9 +5,10 @@ import { decodeEntry, encodeEntry } from "../contract/entry-values.ts";
 import { isCanonicalUuid } from "../contract/ids.ts";
 
 /** A line of the journal: the entry of a request that has ended, or the entry that a begun request leaves if its process dies. */
-export type JournalLine =
-  | { readonly kind: "ended"; readonly entry: AuditEntry }
-  | { readonly kind: "begun"; readonly entry: AuditEntry };
+export interface JournalLine {
+  readonly kind: "ended" | "begun";
+  readonly entry: AuditEntry;
+}
 
 /** A line that can't be decoded, with the reason. */
 export interface UnreadableLine {
