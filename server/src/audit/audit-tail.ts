@@ -3,6 +3,7 @@ import type { ListedEntry } from "../contract/entry.ts";
 import type { Reader, Reads } from "../database/reads.ts";
 import { pauseFor } from "../errors/deadline.ts";
 import { Failure } from "../errors/failure.ts";
+import { latestOfMost } from "../resources/make-room.ts";
 import type { PostgresAuditReader } from "./audit-reader.ts";
 import type { AsOf } from "./cursor.ts";
 import type { EntryFilter } from "./filter.ts";
@@ -150,16 +151,12 @@ export class AuditTail {
    * others from following.
    */
   #requireRoom(accountId: AccountId): void {
-    const counts = new Map<AccountId, number>();
-    for (const follower of this.#followers) {
-      counts.set(follower.accountId, (counts.get(follower.accountId) ?? 0) + 1);
-    }
-    const ofAccount = counts.get(accountId) ?? 0;
-    if (ofAccount >= MAX_FOLLOWERS_OF_ACCOUNT) throw tooManyFollowers();
-    if (this.#followers.size < this.#maxFollowers) return;
-    const most = Math.max(...counts.values());
-    const latest = [...this.#followers].findLast((follower) => counts.get(follower.accountId) === most);
-    if (ofAccount + 1 >= most || latest === undefined) throw tooManyFollowers();
+    const followers = [...this.#followers];
+    const ofAccount = followers.filter((follower) => follower.accountId === accountId);
+    if (ofAccount.length >= MAX_FOLLOWERS_OF_ACCOUNT) throw tooManyFollowers();
+    if (followers.length < this.#maxFollowers) return;
+    const latest = latestOfMost(followers, (follower) => follower.accountId, accountId);
+    if (latest === null) throw tooManyFollowers();
     this.#followers.delete(latest);
     latest.isDismissed = true;
     latest.wake();

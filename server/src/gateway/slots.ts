@@ -1,4 +1,5 @@
 import type { RequestSignal } from "../errors/request-signal.ts";
+import { latestOfMost } from "../resources/make-room.ts";
 import type { Sender } from "./upstream-breaker.ts";
 
 interface Waiter {
@@ -58,7 +59,11 @@ export class Slots {
   /** Waits for a slot. @returns a function that releases it; `null` on timeout or abort, or at once if too many wait already. */
   async wait(signal: RequestSignal, sender: Sender): Promise<(() => void) | null> {
     if (signal.aborted) return null;
-    if (this.#waiting.length >= this.#maxWaiting && !this.#makeRoomFor(sender)) return null;
+    if (this.#waiting.length >= this.#maxWaiting) {
+      const latest = latestOfMost(this.#waiting, (waiter) => waiter.sender, sender);
+      if (latest === null) return null;
+      this.#end(latest, false);
+    }
     return (await this.#nextFreed(signal, sender)) ? this.#releaseOnce(sender) : null;
   }
 
@@ -81,18 +86,6 @@ export class Slots {
   #end(waiter: Waiter, isFree: boolean): void {
     this.#waiting.splice(this.#waiting.indexOf(waiter), 1);
     waiter.decide(isFree);
-  }
-
-  /** Ends the wait of the latest request of the sender that waits with the most, unless the new request's sender would have as many. */
-  #makeRoomFor(sender: Sender): boolean {
-    const counts = new Map<Sender, number>();
-    for (const waiter of this.#waiting) counts.set(waiter.sender, (counts.get(waiter.sender) ?? 0) + 1);
-    const most = Math.max(...counts.values());
-    if ((counts.get(sender) ?? 0) + 1 >= most) return false;
-    const latest = this.#waiting.findLast((waiter) => counts.get(waiter.sender) === most);
-    if (latest === undefined) return false;
-    this.#end(latest, false);
-    return true;
   }
 
   #releaseOnce(sender: Sender): () => void {
