@@ -2,9 +2,11 @@ import { type EventEmitter, on } from "node:events";
 import { describe, expect, it } from "vitest";
 import { openAnyRedis } from "../../server/src/admission/redis-options.ts";
 import { openDatabase } from "../../server/src/database/database.ts";
-import { isUnreachable, toFailure, Unavailable } from "../../server/src/errors/failure.ts";
+import { Failure, isUnreachable, toFailure, Unavailable } from "../../server/src/errors/failure.ts";
 import { sharedLookup } from "../../server/src/networks/shared-lookup.ts";
+import type { Operation } from "../../server/src/operations/operation.ts";
 import { systemError } from "../fixtures/faulty-disk.ts";
+import { exchangeOf, handlerOf } from "./account-handler.ts";
 
 describe("a request that a store fails", () => {
   it.each(["ECONNREFUSED", "ENETUNREACH", "EADDRNOTAVAIL", "ENOTFOUND", "EAI_AGAIN", "EAI_FAIL"])(
@@ -55,6 +57,35 @@ describe("a request that a store fails", () => {
   it("for a reason that no later attempt changes is answered 500", () => {
     expect(toFailure(systemError("EISDIR", "read")).status).toBe(500);
     expect(toFailure(systemError("42703", "column does not exist")).status).toBe(500);
+  });
+});
+
+describe("a request with a key that was refused before", () => {
+  it("asks stores that do not answer once, and is answered 503: each time it would wait for the same deadline", async () => {
+    let asked = 0;
+    const authorize = async () => {
+      asked++;
+      throw new Failure("server_is_overloaded", "The service cannot check API keys at the moment.");
+    };
+    const model = { kind: "model", method: "POST", path: "/v1/ask", auth: "key" } as unknown as Operation;
+    const snapshot = { account: { id: "018f3a5e-0000-7000-8000-00000000000a" }, key: { state: "revoked" } };
+    const requests = handlerOf([model], { record: async () => ({ stored: null }) }, null, {
+      access: {
+        authenticate: () => ({ digest: "", snapshot, invalidations: 0 }),
+        seemsRefused: () => true,
+        authorize,
+        authorizeAndAdmit: authorize,
+      },
+    });
+    const statuses: number[] = [];
+    await requests.handle(
+      exchangeOf("POST", "/v1/ask", {
+        header: (name) => (name === "content-type" ? ["application/json"] : []),
+        letOthersGoFirst: () => null,
+        respond: (status) => void statuses.push(status),
+      }),
+    );
+    expect({ statuses, asked }).toEqual({ statuses: [503], asked: 1 });
   });
 });
 

@@ -45,7 +45,8 @@ export interface ReceivedBody {
  * Receives the body and finds the positions of its members. It is parsed when the request is admitted, so that a caller over a
  * limit can't make the service parse. {@link ReceivedBody.parse} reports all failures, so that the key's own refusal comes first.
  *
- * @throws {RefusedCaller} if the key is refused: its bodies must not displace those of the account's other requests.
+ * @throws {RefusedCaller | Failure} if the key is refused, or seems to be and cannot be checked: its bodies must not displace those of the account's
+ *   other requests.
  */
 export async function receiveBody(
   request: RequestContext,
@@ -54,12 +55,13 @@ export async function receiveBody(
 ): Promise<ReceivedBody> {
   const { caller } = request;
   if (caller === null) throw new Error("only a caller with a key sends a body");
+  // If the stores do not answer, the request is over: it would otherwise ask them again, and wait for them twice.
+  if (services.access.seemsRefused(caller, request.sourceIp)) {
+    await services.access.authorize(caller, request.sourceIp);
+  }
   let bytes: Uint8Array | null = null;
   try {
     requireJsonType(request.exchange);
-    if (services.access.seemsRefused(caller, request.sourceIp)) {
-      await services.access.authorize(caller, request.sourceIp);
-    }
     bytes = await startBody(request, caller, operation.maxBodyBytes, services).receive((body) =>
       request.exchange.receive(body),
     );
