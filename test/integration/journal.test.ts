@@ -403,3 +403,53 @@ describe.skipIf(process.env.OSTIARY_TEST_DATABASE_URL === undefined)(
     });
   },
 );
+
+describe.runIf(canMountDisks)(
+  "a repeated stream whose request can't be recorded, because the disk is full",
+  () => {
+    const user = { role: "user", content: "Hello" };
+    it.each([
+      ["chat/completions", { messages: [user] }, "data: [DONE]"],
+      ["responses", { input: "Hello" }, "response.completed"],
+      ["messages", { messages: [user], max_tokens: 9 }, "message_stop"],
+    ])(
+      "is refused before its first byte, and sent again when there is space: %s",
+      async (path, body, end) => {
+        await using first = await startService();
+        const owner = await signUpWithKey(first.baseUrl);
+        await first.stop();
+        const folder = join(first.dataDir, "journal");
+        using _disk = mountSmallDisk(folder, "size=256k,mode=700");
+        await using service = await startService(inheritance(first));
+        const ask = async () => {
+          const response = await fetch(`${service.baseUrl}/v1/${path}`, {
+            method: "POST",
+            headers: {
+              authorization: `Bearer ${owner.key}`,
+              "content-type": "application/json",
+              "idempotency-key": "once",
+            },
+            body: JSON.stringify({ model: "sandbox/echo", stream: true, ...body }),
+          });
+          const { status, headers } = response;
+          return { status, type: headers.get("content-type")?.split(";")[0], text: await response.text() };
+        };
+        const answered = await ask();
+        expect(answered).toMatchObject({ status: 200, text: expect.stringContaining(end) });
+
+        const filler = join(folder, "filler");
+        const { bavail, bsize } = await statfs(folder);
+        await writeFile(filler, Buffer.alloc(bavail * bsize));
+        await expect.poll(() => chat(service, owner.key)).toMatchObject({ status: 503 });
+        expect(await ask()).toMatchObject({
+          status: path === "messages" ? 529 : 503,
+          type: "application/json",
+          text: expect.stringContaining("cannot record requests"),
+        });
+
+        await rm(filler);
+        await expect.poll(ask).toEqual(answered);
+      },
+    );
+  },
+);

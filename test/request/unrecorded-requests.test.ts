@@ -36,7 +36,6 @@ async function unrecorded(kind: keyof typeof REPLIES | null): Promise<string[]> 
     auth: "key",
     maxBodyBytes: MIB,
     outputTokenFields: [],
-    controlEvents: null,
     read: () => ({ model: "acme/chat", maxTokens: 1, choices: 1, prompts: 1, images: 0, files: 0 }),
     run: async () => {
       if (kind === null) throw new Failure("upstream_error", "the model failed");

@@ -1,5 +1,4 @@
 import * as z from "zod";
-import { CHAT_CONTROL_EVENTS } from "../conversation/control-events.ts";
 import { signatureSealer } from "../conversation/sealed-signature.ts";
 import type { PaidCall } from "../credits/request-cost.ts";
 import { isJsonObject, type JsonObject } from "../json/json.ts";
@@ -108,7 +107,6 @@ export function chatCompletions(parts: ChatParts): ModelOperation<ChatInput> {
     maxBodyBytes: parts.maxBodyBytes,
     outputTokenFields: MAX_TOKENS_FIELDS,
     answersField: "n",
-    controlEvents: CHAT_CONTROL_EVENTS,
     read: readChat,
     run: (call) => {
       const { body, paid, input, accountId } = call;

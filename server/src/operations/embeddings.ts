@@ -57,7 +57,6 @@ export function embeddings(parts: ModelOperationParts): ModelOperation<Embedding
     }),
     maxBodyBytes: parts.maxBodyBytes,
     outputTokenFields: [],
-    controlEvents: null,
     read: readEmbeddings,
     run: (call) => runEmbeddings(parts, call),
   };

@@ -1,4 +1,3 @@
-import { EARLY_MESSAGES_CONTROL_EVENTS } from "../conversation/control-events.ts";
 import { cannot } from "../conversation/conversation.ts";
 import { signatureSealer } from "../conversation/sealed-signature.ts";
 import type { WireRequest } from "../conversation/wire.ts";
@@ -64,7 +63,6 @@ export function messages(parts: MessagesParts): ModelOperation<MessagesInput> {
     }),
     maxBodyBytes: parts.maxBodyBytes,
     outputTokenFields: [MAX_TOKENS_FIELD],
-    controlEvents: EARLY_MESSAGES_CONTROL_EVENTS,
     read: readMessages,
     run: (call) => runAnswer(parts, call, requestOf(parts, call)),
   };
@@ -130,7 +128,6 @@ export function countTokens({ estimator, maxBodyBytes }: ModelOperationParts): M
     maxBodyBytes,
     outputTokenFields: [],
     isFree: true,
-    controlEvents: null,
     read: readCountTokens,
     run: async ({ body: asked, paid }) => {
       const { promptTokens } = await estimator.usageOfPrompt(promptTextOf(asked.value), new TextTally());

@@ -2,7 +2,6 @@ import type { Permission } from "../access/access.ts";
 import type { AcceptedCredential } from "../access/bearer.ts";
 import type { ClientInfo } from "../accounts/user.ts";
 import type { AccountId } from "../contract/account.ts";
-import type { ControlEvents } from "../conversation/wire.ts";
 import type { PaidCall } from "../credits/request-cost.ts";
 import type { CausedSignal, RequestSignal } from "../errors/request-signal.ts";
 import type { JsonBody } from "../json/json-body.ts";
@@ -72,8 +71,6 @@ export interface ModelOperation<Input extends ModelUse> extends OperationBase {
    * Absent: it costs what it takes.
    */
   readonly isFree?: true;
-  /** The control events of a replayed stream; `null` for operations without streams. */
-  readonly controlEvents: ControlEvents | null;
   /** Checks the body alone. @throws {Failure} `invalid_request` naming the field. */
   read(body: JsonBody): Input;
   /**

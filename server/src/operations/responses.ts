@@ -1,5 +1,4 @@
 import type { AccountId } from "../contract/account.ts";
-import { EARLY_RESPONSE_CONTROL_EVENTS } from "../conversation/response-format.ts";
 import { signatureSealer } from "../conversation/sealed-signature.ts";
 import type { PaidCall } from "../credits/request-cost.ts";
 import { BoundedParser } from "../json/bounded-parser.ts";
@@ -63,7 +62,6 @@ export function createResponse(parts: ResponsesParts): ModelOperation<ResponsesI
     }),
     maxBodyBytes: parts.maxBodyBytes,
     outputTokenFields: MAX_OUTPUT_TOKENS_FIELDS,
-    controlEvents: EARLY_RESPONSE_CONTROL_EVENTS,
     read: (body) => readRequest(parts, body),
     loadStored: (input, accountId) => resolveRequest(parts, input, accountId),
     run: (call) => {

@@ -83,7 +83,7 @@ async function replyTo(request: RequestContext, services: Services): Promise<Rep
   const idempotencyKey = readIdempotencyKey(exchange.header("idempotency-key")); // 400
   if (idempotencyKey !== null) {
     const sent = { accountId, key: idempotencyKey, body: bytes };
-    const replayed = await claimOrReplay(request, operation, sent, services); // 409, 422, 503
+    const replayed = await claimOrReplay(request, sent, services); // 409, 422, 503
     if (replayed !== null) return replayed;
   }
   // The answer to an earlier request is repeated even if the model was removed from the catalog since.

@@ -1,11 +1,9 @@
 import type { AccountId } from "../contract/account.ts";
 import type { KeptAnswer } from "../contract/kept-answer.ts";
 import { HEARTBEAT } from "../conversation/control-events.ts";
-import type { ControlEvents } from "../conversation/wire.ts";
-import { Failure, toFailure } from "../errors/failure.ts";
+import { Failure } from "../errors/failure.ts";
 import type { ResponseHeaders } from "../errors/response-headers.ts";
 import { idempotentRequest, MAX_ANSWER_CHARACTERS } from "../idempotency/idempotency.ts";
-import type { ModelOperation, ModelUse } from "../operations/operation.ts";
 import {
   type EntryFacts,
   EVENT_STREAM_HEADERS,
@@ -13,6 +11,7 @@ import {
   JSON_HEADERS,
   type Reply,
   type StreamReply,
+  type WholeReply,
 } from "../operations/reply.ts";
 import type { RequestContext } from "./request-context.ts";
 import type { Services } from "./services.ts";
@@ -42,7 +41,6 @@ export function readIdempotencyKey(values: readonly string[]): string | null {
  */
 export async function claimOrReplay(
   request: RequestContext,
-  { controlEvents }: Pick<ModelOperation<ModelUse>, "controlEvents">,
   {
     accountId,
     key,
@@ -51,7 +49,7 @@ export async function claimOrReplay(
   { idempotency }: Services,
 ): Promise<Reply | null> {
   const result = await idempotency.claim(idempotentRequest(accountId, request.endpoint ?? "", key, body));
-  if (result.kind === "answered") return replayed(result.answer, controlEvents);
+  if (result.kind === "answered") return replayed(result.answer);
   request.claim = result.claim;
   return null;
 }
@@ -113,20 +111,12 @@ function textOf(chunk: string | Uint8Array): string {
   return typeof chunk === "string" ? chunk : new TextDecoder().decode(chunk);
 }
 
-/** The stored answer of an earlier request. It costs nothing. */
-function replayed({ isStream, model, text }: KeptAnswer, controlEvents: ControlEvents | null): Reply {
+/**
+ * The stored answer of an earlier request. It costs nothing. A stream is sent in one piece, too, because all of it is there: it ends with the event
+ * that tells the client that it is complete, so the request must be recorded before it is sent.
+ */
+function replayed({ isStream, model, text }: KeptAnswer): WholeReply {
   const facts: EntryFacts = { ...FREE_FACTS, model };
-  if (!isStream)
-    return { kind: "whole", headers: { ...JSON_HEADERS, ...REPLAYED_HEADERS }, body: text, facts };
-  return {
-    kind: "stream",
-    headers: { ...EVENT_STREAM_HEADERS, ...REPLAYED_HEADERS },
-    chunks: (async function* () {
-      yield text;
-    })(),
-    last: () => "",
-    controlEvents,
-    facts: async () => facts,
-    failureOf: toFailure,
-  };
+  const headers = { ...(isStream ? EVENT_STREAM_HEADERS : JSON_HEADERS), ...REPLAYED_HEADERS };
+  return { kind: "whole", headers, body: text, facts };
 }
