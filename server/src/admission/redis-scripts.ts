@@ -66,7 +66,7 @@ local function used(key, now)
 end
 
 local function wait(seconds, excess, now)
-  if excess < 0 then return 0 end
+  if excess <= 0 then return 0 end
   for _, entry in ipairs(seconds) do
     excess = excess - entry[2]
     if excess <= 0 then return (entry[1] + ${1 + WINDOW_S}) * 1000 - now end
