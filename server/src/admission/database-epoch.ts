@@ -30,11 +30,18 @@ export function positionInDatabase(database: Database) {
           select database_epoch as epoch, epoch_tick as tick from installation`,
       );
     },
-    /** Raises the tick. @returns the new position. */
-    async advance(): Promise<DatabasePosition> {
+    /**
+     * Raises the tick, unless the database lacks a position that was seen of its epoch: other nodes compare the ticks that it lacks, and would not
+     * find that it went back if they were given again.
+     *
+     * @returns the position then.
+     */
+    async advance(seen: DatabasePosition | null): Promise<DatabasePosition> {
+      const { epoch, tick } = seen ?? { epoch: "", tick: 0n };
       return only(
         await database<DatabasePosition[]>`
-          update installation set epoch_tick = epoch_tick + 1
+          update installation
+          set epoch_tick = epoch_tick + case when database_epoch = ${epoch} and epoch_tick < ${tick} then 0 else 1 end
           returning database_epoch as epoch, epoch_tick as tick`,
       );
     },
@@ -97,7 +104,8 @@ const OTHER_COPY = "the nodes of another copy of this database use the Redis of 
  *
  * Every node raises a tick in the database every second and before it publishes a change, and then repeats it in Redis. So
  * Redis is never ahead of the database, unless the database was restored to a time before such a change. A starting node
- * that finds Redis ahead begins a new epoch, whose data in Redis is separate. A running node that finds it ends.
+ * that finds Redis ahead begins a new epoch, whose data in Redis is separate. A running node that finds it ends, and leaves
+ * the tick as it is, so that all other nodes find it, too.
  */
 export class DatabaseEpoch {
   readonly #parts: DatabaseEpochParts;
@@ -153,14 +161,14 @@ export class DatabaseEpoch {
     // This does not wait for the database, which may not answer.
     this.#isForeign = isOther(inRedis, this.#own);
     if (this.#isForeign) admissions.fenceApart(FOREIGN);
-    const own = await this.#advance();
+    const own = await this.#advance(inRedis ?? null);
     if (inRedis === undefined || redis === null) return;
     if (inRedis !== null && isOther(inRedis, own)) {
       const watched = this.#watch(inRedis, own.epoch);
       if (watched === "moving") throw this.#end(OTHER_COPY);
       // If no node advances it, an old Redis has returned. Its data of this epoch is not ahead of the database.
       if (watched < IDLE_CHECKS) return;
-    } else if (inRedis !== null && inRedis.tick > own.tick) throw this.#end(RESTORED);
+    }
     await redis.moveTo(own, { epoch: inRedis?.epoch ?? own.epoch });
     this.#watched = null;
     this.#isForeign = false;
@@ -172,15 +180,19 @@ export class DatabaseEpoch {
    * @throws {DatabaseEpochEnded} when the node must stop. Other nodes would not read what it publishes.
    */
   async advance(): Promise<void> {
-    const own = await this.#advance();
-    await this.#parts.redis?.moveTo(own, own);
+    const { redis } = this.#parts;
+    const own = await this.#advance((await redis?.position()) ?? null);
+    await redis?.moveTo(own, own);
   }
 
-  async #advance(): Promise<DatabasePosition> {
+  /** `inRedis` must have been read before: what it is was in the database then. `null`: unknown, or none. */
+  async #advance(inRedis: DatabasePosition | null): Promise<DatabasePosition> {
     if (this.#ended !== null) throw this.#ended;
     const before = this.#own;
-    const own = await withTimeout(ANSWER_TIMEOUT_MS, () => this.#parts.position.advance());
-    if (before !== null && (own.epoch !== before.epoch || own.tick <= before.tick)) throw this.#end(RESTORED);
+    const isAhead = before !== null && inRedis?.epoch === before.epoch && inRedis.tick > before.tick;
+    const seen = isAhead ? inRedis : before;
+    const own = await withTimeout(ANSWER_TIMEOUT_MS, () => this.#parts.position.advance(seen));
+    if (seen !== null && (own.epoch !== seen.epoch || own.tick <= seen.tick)) throw this.#end(RESTORED);
     // Changes advance beside the checks, and may have gone further.
     if (this.#own === null || this.#own.tick < own.tick) this.#own = own;
     return own;
@@ -193,7 +205,7 @@ export class DatabaseEpoch {
 
   async #enter(replaced: string): Promise<void> {
     const { redis, position } = this.#parts;
-    const own = await withTimeout(ANSWER_TIMEOUT_MS, () => position.advance());
+    const own = await withTimeout(ANSWER_TIMEOUT_MS, () => position.advance(null));
     redis?.useEpoch(own.epoch);
     await redis?.moveTo(own, { epoch: replaced });
     this.#own = own;
