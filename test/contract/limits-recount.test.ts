@@ -63,6 +63,13 @@ describe.skipIf(REDIS_URL === undefined)("what nodes have admitted in the last m
     expect(await admit(10)).toBe("admitted");
   });
 
+  it("leaves in its order, though it is counted again after what came later", async () => {
+    for (let number = 0; number < 9; number++) await admit(10);
+    await recount("a", lost, { second: present() - 40, requests: 1, tokens: 10 });
+    const refused = await store.admit(account, 1n, { limits, tokens: 10, slot: "refused" as Slot });
+    expect(refused).toMatchObject({ kind: "limited", by: "requests", retryAfterMs: 21_000 });
+  });
+
   it("is not counted again if Redis still has it", async () => {
     await admit(10);
     await recount("a", epoch, { second: present(), requests: 1, tokens: 10 });

@@ -105,10 +105,16 @@ describe.each(Object.entries(implementations))("limits in %s", (_, open) => {
 
   it("report what is left and when all of it is available again", async () => {
     const limits = { requestsPerMinute: 3, tokensPerMinute: 100 };
+    // A second leaves a minute after its last moment.
+    const resetMs = 61_000 - (nowMs % 1_000);
     expect(await admit(limits, 30)).toMatchObject({
-      rates: { requests: { limit: 3, remaining: 2 }, tokens: { limit: 100, remaining: 70 } },
+      rates: { requests: { limit: 3, remaining: 2, resetMs }, tokens: { limit: 100, remaining: 70, resetMs } },
     });
     nowMs += 30_000;
+    expect(await admit(limits, 100)).toMatchObject({
+      kind: "limited",
+      rates: { requests: { remaining: 2, resetMs: resetMs - 30_000 }, tokens: { resetMs: resetMs - 30_000 } },
+    });
     const second = await admit(limits, 30);
     if (second.kind !== "admitted") throw new Error(second.kind);
     expect(second.rates.tokens).toMatchObject({ remaining: 40 });
@@ -209,6 +215,12 @@ describe.each(Object.entries(implementations))("limits in %s", (_, open) => {
       by: "concurrency",
       retryAfterMs: 1_000,
     });
+  });
+
+  it("that refuse a request for as long as each other name the requests", async () => {
+    const limits = { requestsPerMinute: 1, tokensPerMinute: 10, concurrentRequests: 1 };
+    await admit(limits, 10);
+    expect(await admit(limits, 10)).toMatchObject({ kind: "limited", by: "requests" });
   });
 
   it("take capacity from all limits or from none", async () => {

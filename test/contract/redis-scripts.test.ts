@@ -80,6 +80,82 @@ describe.skipIf(REDIS_URL === undefined)("the scripts of a store in Redis", () =
     }
   });
 
+  it("count nothing beyond the estimate in a second that Redis has lost, as its node counts the second again", async () => {
+    const prefix = `test-${crypto.randomUUID()}`;
+    const other = await openStore(prefix);
+    const account = crypto.randomUUID() as AccountId;
+    try {
+      await other.commitRead(account, 1n, await other.epoch(account));
+      const slot = newSlot();
+      const admission = await other.admit(account, 1n, { limits: LIMITS, tokens: 7, slot });
+      if (admission.kind !== "admitted") throw new Error(`the request is ${admission.kind}`);
+      await redis.del(`${prefix}:{${account}}:tokens`);
+      const served = { slot, atS: admission.atS, tokensMore: 50, isCancelled: false, isContested: false };
+      await other.release(account, served);
+      expect(await other.useOf(account)).toEqual({ requests: 1, tokens: 0, concurrent: 0 });
+    } finally {
+      await other.close();
+    }
+  });
+
+  it("keep nothing of an account for much longer than it counts", async () => {
+    const prefix = `test-${crypto.randomUUID()}`;
+    let nowMs = 1_800_000_000_000;
+    const other = await openRedisStore(REDIS_URL ?? "", { nowMs: () => nowMs, prefix });
+    const account = crypto.randomUUID() as AccountId;
+    const key = (suffix = "") => `${prefix}:{${account}}${suffix}`;
+    const dayS = 86_400;
+    /** Requires that a key expires, in seconds from and to, and has it expire sooner: so that it is seen whether something else postpones that. */
+    const expectExpiry = async (suffix: string, from: number, to: number) => {
+      const ttl = await redis.ttl(key(suffix));
+      expect(ttl, suffix).toBeGreaterThan(from - 10);
+      expect(ttl, suffix).toBeLessThanOrEqual(to);
+      await redis.expire(key(suffix), 20);
+    };
+    const admitNext = (slot = newSlot()) => other.admit(account, 1n, { limits: LIMITS, tokens: 7, slot });
+    const unanswered = (slot: Slot) =>
+      other.release(account, { slot, atS: null, tokensMore: 0, isCancelled: true, isContested: true });
+    try {
+      const epoch = await other.epoch(account);
+      await expectExpiry("", dayS, dayS);
+      // Of an account without a version.
+      await other.publish(account, 1n);
+      await expectExpiry("", dayS, dayS);
+      await other.commitRead(account, 1n, await other.epoch(account));
+      await expectExpiry("", dayS, dayS);
+      await other.publish(account, 1n);
+      await expectExpiry("", dayS, dayS);
+      await other.check(account, 1n);
+      await expectExpiry("", dayS, dayS);
+      const slot = newSlot();
+      await admitNext(slot);
+      await expectExpiry("", dayS, dayS);
+      for (const suffix of [":requests", ":tokens"]) await expectExpiry(suffix, 61, 120);
+      await expectExpiry(":places", 61, 120);
+      await other.renew([{ accountId: account, slot }]);
+      await expectExpiry(":places", 61, 120);
+      await other.recount(account, { node: "a", epoch, seconds: [{ second: nowMs / 1_000, requests: 1, tokens: 1 }] });
+      for (const suffix of [":requests", ":tokens", ":recounted"]) await expectExpiry(suffix, 61, 120);
+      await unanswered(newSlot());
+      await expectExpiry(":ended", 900, 3_600);
+      expect(await redis.zcard(key(":ended"))).toBe(1);
+
+      for (let seconds = 0; seconds < 200; seconds++) {
+        nowMs += 1_000;
+        const next = newSlot();
+        await admitNext(next);
+        await other.release(account, { slot: next, atS: null, tokensMore: 0, isCancelled: true, isContested: false });
+      }
+      expect(await redis.hlen(key(":requests"))).toBeLessThan(65);
+      expect(await redis.hlen(key(":tokens"))).toBeLessThan(65);
+      nowMs += 3_600_000;
+      await unanswered(newSlot());
+      expect(await redis.zcard(key(":ended"))).toBe(1);
+    } finally {
+      await other.close();
+    }
+  });
+
   it("move the position in the database's history forward, and to another epoch only from the one that was read", async () => {
     const other = await openStore();
     const at = (epoch: string, tick: bigint) => ({ epoch, tick });
