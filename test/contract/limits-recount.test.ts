@@ -93,6 +93,14 @@ describe.skipIf(REDIS_URL === undefined)("what nodes have admitted in the last m
     await recount("a", lost, { second: present() - 61, requests: 2, tokens: 20 });
     await recount("b", lost, { second: present() + 61, requests: 2, tokens: 20 });
     expect(await use()).toEqual({ requests: 0, tokens: 0 });
+    nowMs += 30_000;
+    expect(await use()).toEqual({ requests: 0, tokens: 0 });
+  });
+
+  it("takes nothing from what others have admitted if a node has given back more than it has counted in a second", async () => {
+    await admit(10);
+    await recount("a", lost, { second: present(), requests: -1, tokens: -10 });
+    expect(await use()).toEqual({ requests: 1, tokens: 10 });
   });
 });
 

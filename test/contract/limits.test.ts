@@ -108,7 +108,10 @@ describe.each(Object.entries(implementations))("limits in %s", (_, open) => {
     // A second leaves a minute after its last moment.
     const resetMs = 61_000 - (nowMs % 1_000);
     expect(await admit(limits, 30)).toMatchObject({
-      rates: { requests: { limit: 3, remaining: 2, resetMs }, tokens: { limit: 100, remaining: 70, resetMs } },
+      rates: {
+        requests: { limit: 3, remaining: 2, resetMs },
+        tokens: { limit: 100, remaining: 70, resetMs },
+      },
     });
     nowMs += 30_000;
     expect(await admit(limits, 100)).toMatchObject({
@@ -157,6 +160,17 @@ describe.each(Object.entries(implementations))("limits in %s", (_, open) => {
     expect(await admit(limits, 1)).toMatchObject({ kind: "limited", by: "tokens" });
     nowMs += 1;
     expect((await admit(limits, 1)).kind).toBe("admitted");
+  });
+
+  it("on tokens count in the second of its admission what a request took beyond its estimate until that has expired", async () => {
+    const limits = { tokensPerMinute: 1_000 };
+    const request = await admit(limits, 10, "long");
+    if (request.kind !== "admitted") throw new Error("refused");
+    nowMs = (request.atS + 61) * 1_000 - 1;
+    expect(await store.release(account, released("long", request.atS, 500))).toBeNull();
+    expect((await store.useOf(account)).tokens).toBe(510);
+    nowMs += 1;
+    expect((await store.useOf(account)).tokens).toBe(0);
   });
 
   it("on tokens admit a request that exceeds the limit by itself when nothing else was used", async () => {
@@ -429,6 +443,24 @@ describe.skipIf(REDIS_URL === undefined)("a concurrency slot in Redis", () => {
     await renew("slow");
     expect(await admit("late")).toBe("stale");
     expect(await concurrent()).toBe(0);
+  });
+
+  it("is released with what its request took when that is repeated, which counts nothing again once the minute is over", async () => {
+    const tokens = { ...UNLIMITED, tokensPerMinute: 100 };
+    const admission = await store.admit(account, 1n, { limits: tokens, tokens: 10, slot: "long" as Slot });
+    if (admission.kind !== "admitted") throw new Error("refused");
+    nowMs = (admission.atS + 61) * 1_000;
+    const repeated = { ...released("long", admission.atS, 500), isContested: true };
+    expect(await store.release(account, repeated)).toBeNull();
+    expect(await store.useOf(account)).toEqual({ requests: 0, tokens: 0, concurrent: 0 });
+  });
+
+  it("returns the second from which what its request took beyond the estimate counts", async () => {
+    const tokens = { ...UNLIMITED, tokensPerMinute: 100 };
+    const admission = await store.admit(account, 1n, { limits: tokens, tokens: 10, slot: "long" as Slot });
+    if (admission.kind !== "admitted") throw new Error("refused");
+    nowMs = (admission.atS + 70) * 1_000;
+    expect(await store.release(account, released("long", admission.atS, 500))).toBe(admission.atS + 70);
   });
 
   it("is renewed together with thousands of others", async () => {

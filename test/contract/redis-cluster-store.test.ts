@@ -41,7 +41,8 @@ describe.skipIf(process.env.OSTIARY_TEST_REDIS_URL === undefined)(
     }
 
     it("notices when any one primary has lost everything", async () => {
-      await store.claim("installation");
+      // At its start a node has lost nothing.
+      expect(await store.claim("installation")).toBe(false);
       expect(await store.claim("installation")).toBe(false);
       expect(await store.owner("installation")).toBe("installation");
       expect(await store.owner("another")).toBe("installation");
@@ -51,6 +52,31 @@ describe.skipIf(process.env.OSTIARY_TEST_REDIS_URL === undefined)(
         expect(await store.claim("installation")).toBe(true);
         expect(await store.claim("installation")).toBe(false);
       }
+    });
+
+    it("is as far in the database's history as any one primary, as a failover sets one back", async () => {
+      expect(await store.position()).toBeNull();
+      const positions = [
+        { epoch: "", tick: 9n },
+        { epoch: "", tick: 10n },
+      ] as const;
+      for (const position of positions) {
+        await store.moveTo(position, position);
+        expect(await store.position()).toEqual(position);
+      }
+      for (const primary of cluster.primaries) {
+        await primary.command("flushall");
+        expect(await store.position()).toEqual(primary === cluster.primaries.at(-1) ? null : positions[1]);
+      }
+    });
+
+    it("does not identify itself while any one primary does not", async () => {
+      const server = await store.server();
+      const [, primary] = cluster.primaries;
+      await primary?.command("acl", "setuser", "default", "-info");
+      expect(await store.server()).toBeNull();
+      await primary?.command("acl", "setuser", "default", "+info");
+      expect(await store.server()).toEqual(server);
     });
 
     it("warns of eviction on any one primary", async () => {

@@ -134,7 +134,11 @@ describe.skipIf(REDIS_URL === undefined)("the scripts of a store in Redis", () =
       await expectExpiry(":places", 61, 120);
       await other.renew([{ accountId: account, slot }]);
       await expectExpiry(":places", 61, 120);
-      await other.recount(account, { node: "a", epoch, seconds: [{ second: nowMs / 1_000, requests: 1, tokens: 1 }] });
+      await other.recount(account, {
+        node: "a",
+        epoch,
+        seconds: [{ second: nowMs / 1_000, requests: 1, tokens: 1 }],
+      });
       for (const suffix of [":requests", ":tokens", ":recounted"]) await expectExpiry(suffix, 61, 120);
       await unanswered(newSlot());
       await expectExpiry(":ended", 900, 3_600);
@@ -144,7 +148,13 @@ describe.skipIf(REDIS_URL === undefined)("the scripts of a store in Redis", () =
         nowMs += 1_000;
         const next = newSlot();
         await admitNext(next);
-        await other.release(account, { slot: next, atS: null, tokensMore: 0, isCancelled: true, isContested: false });
+        await other.release(account, {
+          slot: next,
+          atS: null,
+          tokensMore: 0,
+          isCancelled: true,
+          isContested: false,
+        });
       }
       expect(await redis.hlen(key(":requests"))).toBeLessThan(65);
       expect(await redis.hlen(key(":tokens"))).toBeLessThan(65);
@@ -170,6 +180,23 @@ describe.skipIf(REDIS_URL === undefined)("the scripts of a store in Redis", () =
       expect(await other.position()).toEqual(at("second", 3n));
       await other.moveTo(at("first", 11n), at("first", 11n));
       expect(await other.position()).toEqual(at("second", 3n));
+    } finally {
+      await other.close();
+    }
+  });
+
+  it("keep the accounts of each epoch of the database apart", async () => {
+    const other = await openStore();
+    const account = crypto.randomUUID() as AccountId;
+    try {
+      for (const epoch of ["", "first", "second"]) {
+        other.useEpoch(epoch);
+        expect(await other.check(account, 5n)).toBe("stale");
+        await other.commitRead(account, 5n, await other.epoch(account));
+        expect(await other.check(account, 5n)).toBe("current");
+      }
+      other.useEpoch("");
+      expect(await other.check(account, 5n)).toBe("current");
     } finally {
       await other.close();
     }
