@@ -98,7 +98,7 @@ export class AuditTail {
     this.#requireRoom(accountId);
     const follower: Follower = {
       accountId,
-      head: after ?? (0n as AsOf),
+      head: 0n as AsOf,
       wake: () => {},
       isDismissed: false,
     };
