@@ -97,6 +97,14 @@ describe("a node that enters", () => {
     expect(await other.record()).toEqual([
       { label: "first", hasJoined: true, redis: { generation, runId: "run" }, minGeneration: generation },
     ]);
+    await seenAgo(before, "1 hour");
+    const [restarted, seen] = [{ id: before.id, life: crypto.randomUUID() }, [] as string[]];
+    await nodes.enter({ ...restarted, label: "started", coordination: "redis" }, ({ label }) => {
+      seen.push(label);
+      return false;
+    });
+    // Its own row keeps no node out.
+    expect(seen).toEqual(["other"]);
     const after = await enter("second", "redis", before.id);
     expect(await other.record()).toEqual([
       { label: "second", hasJoined: false, redis: null, minGeneration: 0 },
@@ -145,6 +153,15 @@ describe("the record of a node", () => {
     const [row] = await sql<[{ isAhead: boolean }]>`
       select seen_at > clock_timestamp() as "isAhead" from nodes where id = ${one.id}`;
     expect(row.isAhead).toBe(false);
+  });
+
+  it("is written without waiting for that of another node, which is locked while that one writes it", async () => {
+    const [one, two] = [await enter("one"), await enter("two")];
+    await seenAgo(two, "-1 hour");
+    await sql.transaction("", async (writing) => {
+      await writing`select from nodes where id = ${two.id} for update`;
+      expect(await one.record()).toHaveLength(1);
+    });
   });
 
   it("does not count for a node without Redis", async () => {
@@ -213,6 +230,11 @@ describe("the settings of nodes", () => {
     expect(await nodes.exchangeSettings(one, OWN)).toMatchObject([{ version: "3" }]);
     await enter("two again", "redis", two.id);
     expect(await nodes.exchangeSettings(one, OWN)).toMatchObject([{ label: "two again", version: null }]);
+    const written = () => sql`select node_id, xmin::text from node_settings order by node_id`;
+    const before = [...(await written())];
+    await nodes.exchangeSettings(one, OWN);
+    // It is called again and again, so only changes are written.
+    expect([...(await written())]).toEqual(before);
     // The former process is still running.
     await nodes.exchangeSettings(two, { version: "4", digests: {} });
     expect(await nodes.exchangeSettings(one, OWN)).toMatchObject([{ version: null }]);
