@@ -140,6 +140,24 @@ it("leases follow a jump of the database's clock after a lease, and answers are 
   expect(await claimAfterSeconds(5)).toEqual(replaceableBy(clock.ms));
 });
 
+it("leases go by the clock of a node that has just started until one has passed", async () => {
+  const database = new FakeDatabase();
+  database.aheadMs = 2 * KEPT_MS;
+  const { idempotency, clock } = idempotencyOver(database);
+  const leaseClockMs = async () => {
+    await claimOne(idempotency);
+    return (database.replaceable?.renewedBefore.getTime() ?? 0) + CLAIM_LEASE_MS;
+  };
+  expect(await leaseClockMs()).toBe(clock.ms);
+  for (let seconds = 5; seconds <= CLAIM_LEASE_MS / 1_000; seconds += 5) {
+    await idempotency.watchClock();
+    clock.ms += 5_000;
+    expect(await leaseClockMs()).toBe(clock.ms);
+  }
+  await idempotency.watchClock();
+  expect(await leaseClockMs()).toBe(clock.ms + database.aheadMs);
+});
+
 it("leases follow a jump of the database's clock no sooner where this node could not read it for most of a lease", async () => {
   const database = new FakeDatabase();
   const { idempotency, clock } = idempotencyOver(database);
