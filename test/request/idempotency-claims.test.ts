@@ -16,7 +16,7 @@ const FAILED_REQUESTS = 2_500;
 
 /** A database that can refuse or not answer what it is asked, and notes it. */
 class FakeDatabase {
-  claims: "lose" | "work" = "work";
+  claims: "lose" | "lose answer" | "work" = "work";
   renewals: "fail" | "work" = "work";
   releases: "fail" | "hang" | "work" = "work";
   readonly claimed = new Set<ClaimId>();
@@ -37,6 +37,7 @@ class FakeDatabase {
       throw new Error("the database does not answer");
     }
     this.claimed.add(claim);
+    if (this.claims === "lose answer") throw new Error("the database does not answer");
     return { kind: "claimed" } as const;
   }
 
@@ -199,6 +200,14 @@ it("a claim that reaches the database after its release is released again, a lim
   const { length } = database.released;
   await idempotency.retryReleases();
   expect(database.released).toHaveLength(length);
+});
+
+it("a claim whose answer was lost is released at once, so that the request can be sent again", async () => {
+  const database = new FakeDatabase();
+  const { idempotency } = idempotencyOver(database);
+  database.claims = "lose answer";
+  await expect(claimOne(idempotency)).rejects.toThrow("the database does not answer");
+  await expect.poll(() => database.claimed).toEqual(new Set());
 });
 
 it("claims that the database did not answer are released by one statement at a time, however many they are", async () => {
