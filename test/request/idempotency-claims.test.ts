@@ -139,6 +139,13 @@ it("leases follow a jump of the database's clock after a lease, and answers are 
   expect(await claimAfterSeconds(10)).toEqual(replaceableBy(clock.ms + database.aheadMs));
   database.aheadMs = 0;
   expect(await claimAfterSeconds(5)).toEqual(replaceableBy(clock.ms));
+  // Nor is an answer forgotten before its day is over by the database's clock, whatever the node's shows.
+  database.aheadMs = -KEPT_MS;
+  const behindMs = () => clock.ms + database.aheadMs;
+  expect(await claimAfterSeconds(5)).toEqual({
+    renewedBefore: new Date(behindMs() - CLAIM_LEASE_MS),
+    createdBefore: new Date(behindMs() - KEPT_MS),
+  });
 });
 
 it("leases go by the clock of a node that has just started until one has passed", async () => {
