@@ -243,6 +243,32 @@ it("the answers that wait for the database take 64 MB at most, and those that fo
   expect((await answerNext()).answer).toBeNull();
 });
 
+it("answers that the process before has given are known until the database has them, and count as waiting", async () => {
+  const kept = { isStream: false, model: "acme/chat", text: "x".repeat(MAX_ANSWER_CHARACTERS) };
+  const before = idempotencyOver(new FakeDatabase()).idempotency;
+  const accountId = crypto.randomUUID() as AccountId;
+  const requests = Array.from({ length: 48 }, (_, number) =>
+    idempotentRequest(accountId, "POST /v1/embeddings", `number ${number}`, new Uint8Array()),
+  );
+  const entries: { accountId: AccountId; idempotency?: IdempotencyRecord }[] = [{ accountId }];
+  for (const request of requests) {
+    const result = await before.claim(request);
+    if (result.kind !== "claimed") throw new Error("the request was not known before");
+    entries.push({ accountId, idempotency: result.claim.answered(kept) });
+  }
+
+  const { idempotency } = idempotencyOver(new FakeDatabase());
+  idempotency.resume(entries);
+  for (const request of requests)
+    await expect(idempotency.claim(request)).rejects.toMatchObject({ code: "idempotency_key_in_use" });
+  const changed = idempotentRequest(accountId, "POST /v1/embeddings", "number 0", Buffer.from("changed"));
+  await expect(idempotency.claim(changed)).rejects.toMatchObject({ code: "idempotency_key_reused" });
+  expect((await claimOne(idempotency)).answered(kept).answer).toBeNull();
+  idempotency.forget(entries);
+  expect((await claimOne(idempotency)).answered(kept).answer).not.toBeNull();
+  for (const request of requests) expect(await idempotency.claim(request)).toMatchObject({ kind: "claimed" });
+});
+
 it("a request stays known until the last of its claims has ended, if the database has given it to two", async () => {
   const { idempotency } = idempotencyOver(new FakeDatabase());
   const accountId = crypto.randomUUID() as AccountId;
