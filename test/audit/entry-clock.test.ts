@@ -81,15 +81,26 @@ describe("the time of an entry", () => {
 describe("a period of an export", () => {
   const account = "a" as AccountId;
 
-  /** Whether its cursors contain a snapshot, because later entries may still fall into it. */
-  async function hasSnapshot(toMs: number): Promise<boolean> {
+  /** The last batch that is recorded. */
+  let head: bigint;
+
+  beforeEach(() => {
+    head = 7n;
+  });
+
+  /** Exports the entries before a time. @returns how its cursors begin, and the snapshot that was read. */
+  async function exportUpTo(toMs: number, cursor: string | null = null) {
     let start = "";
-    const reader: Pick<PostgresAuditReader, "asOf" | "exportEntries"> = {
-      asOf: async () => 7n as AsOf,
-      exportEntries: async ({ cursorStart }) => {
+    let snapshot: bigint | null = null;
+    const removed = { batches: 0n, upTo: null };
+    const reader: Pick<PostgresAuditReader, "asOf" | "exportEntries" | "removed"> = {
+      asOf: async () => head as AsOf,
+      exportEntries: async ({ cursorStart, asOf }) => {
         start = cursorStart;
-        return { text: "", count: 0, last: null, searchedTo: null, removed: { batches: 0n, upTo: null } };
+        snapshot = asOf;
+        return { text: "", count: 0, last: null, searchedTo: null, removed };
       },
+      removed: async () => removed,
     };
     const recorder: Pick<Recorder, "flush"> = { flush: async () => {} };
     const log = new AuditLog(
@@ -99,13 +110,34 @@ describe("a period of an export", () => {
       clocks.closedUntilMs,
     );
     const filter = { ...filterOf({}), to: new Date(toMs) };
-    const asked = { format: "ndjson", filter, cursor: null, isProved: false } as const;
+    const asked = { format: "ndjson", filter, cursor, isProved: false } as const;
     for await (const _ of await log.export(account, asked));
+    return { start, snapshot };
+  }
+
+  /** Whether its cursors contain a snapshot, because later entries may still fall into it. */
+  async function hasSnapshot(toMs: number): Promise<boolean> {
+    const { start } = await exportUpTo(toMs);
     // The state of the log, and the digits of the selection.
     const [, state] = /^(7?)\d{20}~$/.exec(start) ?? [];
     expect(state).toBeDefined();
     return state === "7";
   }
+
+  it("that has not passed keeps its snapshot when the export continues, also once it has passed", async () => {
+    await clocks.compare();
+    const entry = "01936ef4-0000-7000-8000-000000000000";
+    const [open, passed] = [clocks.pastMs() + HOUR_MS, clocks.pastMs() - HOUR_MS];
+    const [begun, begunLater] = [await exportUpTo(open), await exportUpTo(passed)];
+    head = 9n;
+    expect(await exportUpTo(open, `${begun.start}${entry}`)).toEqual(begun);
+    expect(await exportUpTo(passed, `${begunLater.start}${entry}`)).toEqual({ ...begunLater, snapshot: 9n });
+    databaseMs += 2 * HOUR_MS;
+    nodeMs += 2 * HOUR_MS;
+    await clocks.compare();
+    expect(clocks.pastMs()).toBeGreaterThan(open);
+    expect(await exportUpTo(open, `${begun.start}${entry}`)).toEqual(begun);
+  });
 
   it("has not passed before the clocks were compared", async () => {
     expect(await hasSnapshot(databaseMs - 1)).toBe(true);
