@@ -1,8 +1,10 @@
-import { expect, it } from "vitest";
+import { afterEach, expect, it, vi } from "vitest";
 import type { AccountId } from "../../server/src/contract/account.ts";
-import type { ClaimId, IdempotencyRecord } from "../../server/src/contract/kept-answer.ts";
+import type { ClaimId, IdempotencyRecord, KeptAnswer } from "../../server/src/contract/kept-answer.ts";
+import { ANSWER_TIMEOUT_MS } from "../../server/src/errors/deadline.ts";
 import {
   CLAIM_LEASE_MS,
+  type ClaimOutcome,
   Idempotency,
   idempotentRequest,
   KEPT_MS,
@@ -20,6 +22,8 @@ class FakeDatabase {
   renewals: "fail" | "work" = "work";
   releases: "fail" | "hang" | "work" = "work";
   readonly claimed = new Set<ClaimId>();
+  /** What is known of all requests; `null`: nothing. */
+  outcome: ClaimOutcome | null = null;
   /** What the last claim may replace. */
   replaceable: Replaceable | null = null;
   /** How far its clock is ahead of the node's. */
@@ -30,8 +34,9 @@ class FakeDatabase {
   readonly renewed: (readonly ClaimId[])[] = [];
   readonly released: number[] = [];
 
-  async claim(_: unknown, claim: ClaimId, replaceable: Replaceable) {
+  async claim(_: unknown, claim: ClaimId, replaceable: Replaceable): Promise<ClaimOutcome> {
     this.replaceable = replaceable;
+    if (this.outcome !== null) return this.outcome;
     if (this.claims === "lose") {
       this.underWay.push(claim);
       throw new Error("the database does not answer");
@@ -57,6 +62,10 @@ class FakeDatabase {
     this.renewed.push(claims);
   }
 }
+
+afterEach(() => {
+  vi.useRealTimers();
+});
 
 /** Idempotency over a database, by a clock that a test sets. */
 function idempotencyOver(database: FakeDatabase) {
@@ -181,6 +190,80 @@ it("leases follow a jump of the database's clock no sooner where this node could
   expect(await renewedBeforeAfter(10_000)).toBe(clock.ms);
   expect(await renewedBeforeAfter(CLAIM_LEASE_MS - 11_000)).toBe(clock.ms);
   expect(await renewedBeforeAfter(2_000)).toBe(clock.ms + database.aheadMs);
+});
+
+it("a request does not wait for a release that the database does not answer, and the release is repeated", async () => {
+  const database = new FakeDatabase();
+  const { idempotency, clock } = idempotencyOver(database);
+  const claim = await claimOne(idempotency);
+  vi.useFakeTimers();
+  database.releases = "hang";
+  const released = vi.fn();
+  void claim.release().then(released);
+  // A renewal after the release would keep the claim.
+  clock.ms += CLAIM_LEASE_MS;
+  await idempotency.renew();
+  expect(database.renewed).toEqual([]);
+  await vi.advanceTimersByTimeAsync(ANSWER_TIMEOUT_MS);
+  expect(released).toHaveBeenCalledOnce();
+  database.releases = "work";
+  await idempotency.retryReleases();
+  expect(database.claimed).toEqual(new Set());
+});
+
+it("an answer is returned as it was stored, by an earlier version too, and is gone if no key opens it or it was too long", async () => {
+  const database = new FakeDatabase();
+  const { idempotency } = idempotencyOver(database);
+  const request = idempotentRequest(crypto.randomUUID() as AccountId, "POST /", "once", new Uint8Array());
+  const result = await idempotency.claim(request);
+  if (result.kind !== "claimed") throw new Error("the request was not known before");
+  const kept = { isStream: false, model: "acme/chat", text: "the answer" };
+  const { answer } = result.claim.answered(kept);
+  if (answer === null) throw new Error("the answer is not stored");
+  expect(answer.text).not.toContain(kept.text);
+  idempotency.forget([{ idempotency: result.claim.answered(null) }]);
+  const claimAgain = (stored: KeptAnswer | null, by = idempotency, asked = request) => {
+    database.outcome = { kind: "answered", answer: stored };
+    return by.claim(asked);
+  };
+  expect(await claimAgain(answer)).toEqual({ kind: "answered", answer: kept });
+  expect(await claimAgain(kept)).toEqual({ kind: "answered", answer: kept });
+  const gone = { code: "idempotent_answer_gone", headers: { "x-should-retry": "false" } };
+  const other = new Idempotency(database, new Sealer([new Uint8Array(SEAL_KEY_BYTES).fill(1)]));
+  await expect(claimAgain(answer, other)).rejects.toMatchObject(gone);
+  await expect(claimAgain(null)).rejects.toMatchObject(gone);
+  // Nor can it be passed to another account.
+  const stolen = { ...request, accountId: crypto.randomUUID() as AccountId };
+  await expect(claimAgain(answer, idempotency, stolen)).rejects.toMatchObject(gone);
+  database.outcome = null;
+  const tooLong = { ...kept, text: "x".repeat(MAX_ANSWER_CHARACTERS + 1) };
+  expect((await claimOne(idempotency)).answered(tooLong).answer).toBeNull();
+});
+
+it("requests with the same idempotency key are told apart by their accounts and endpoints, also while they run", async () => {
+  const { idempotency } = idempotencyOver(new FakeDatabase());
+  const newAccount = () => crypto.randomUUID() as AccountId;
+  const [one, other] = [newAccount(), newAccount()];
+  for (const [account, endpoint] of [
+    [one, "POST /v1/embeddings"],
+    [other, "POST /v1/embeddings"],
+    [one, "POST /v1/messages"],
+  ] as const) {
+    const request = idempotentRequest(account, endpoint, "once", new Uint8Array());
+    expect(await idempotency.claim(request)).toMatchObject({ kind: "claimed" });
+    await expect(idempotency.claim(request)).rejects.toMatchObject({ code: "idempotency_key_in_use" });
+  }
+});
+
+it("ten thousand lost releases are repeated, and the claims before them end with their leases", async () => {
+  const database = new FakeDatabase();
+  const { idempotency } = idempotencyOver(database);
+  database.releases = "fail";
+  for (let number = 0; number < 10_003; number++) await (await claimOne(idempotency)).release();
+  database.releases = "work";
+  const [...claims] = database.claimed;
+  await idempotency.retryReleases();
+  expect(database.claimed).toEqual(new Set(claims.slice(0, 3)));
 });
 
 it("lost releases are repeated many at a time, and none again that was confirmed", async () => {
