@@ -288,3 +288,21 @@ it("if too many clients follow, those of the account that has the most make room
   leaving.abort();
   for (const follower of [...ofOne, ofOther, ofThird]) await follower.return(null);
 });
+
+it("each client that needs room ends another follower, also if those that were ended have not noticed yet", async () => {
+  const leaving = new AbortController();
+  const begin = async (accountId: string) => {
+    const account = accountId as AccountId;
+    const followed = { accountId: account, filter: filterOf({}), after: null, reader: account };
+    const follower = tail.follow(followed, leaving.signal);
+    await follower.next();
+    return follower;
+  };
+  const ofOne = [await begin("one"), await begin("one"), await begin("one"), await begin("one")];
+  const others = [await begin("second"), await begin("third")];
+  const ended = ofOne.splice(2);
+  for (const follower of ended)
+    await expect(follower.next()).rejects.toMatchObject({ code: "too_many_concurrent_requests" });
+  leaving.abort();
+  for (const follower of [...ofOne, ...others]) expect(await follower.next()).toMatchObject({ done: true });
+});
