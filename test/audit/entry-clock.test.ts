@@ -127,7 +127,7 @@ describe("a period of an export", () => {
   it("that has not passed keeps its snapshot when the export continues, also once it has passed", async () => {
     await clocks.compare();
     const entry = "01936ef4-0000-7000-8000-000000000000";
-    const [open, passed] = [clocks.pastMs() + HOUR_MS, clocks.pastMs() - HOUR_MS];
+    const [open, passed] = [clocks.closedUntilMs() + HOUR_MS, clocks.closedUntilMs() - HOUR_MS];
     const [begun, begunLater] = [await exportUpTo(open), await exportUpTo(passed)];
     head = 9n;
     expect(await exportUpTo(open, `${begun.start}${entry}`)).toEqual(begun);
@@ -135,7 +135,7 @@ describe("a period of an export", () => {
     databaseMs += 2 * HOUR_MS;
     nodeMs += 2 * HOUR_MS;
     await clocks.compare();
-    expect(clocks.pastMs()).toBeGreaterThan(open);
+    expect(clocks.closedUntilMs()).toBeGreaterThan(open);
     expect(await exportUpTo(open, `${begun.start}${entry}`)).toEqual(begun);
   });
 

@@ -219,14 +219,15 @@ describe("the generation of a Redis", () => {
 });
 
 describe("the settings of nodes", () => {
-  const OWN = { version: "1", digests: {} };
+  const DIGESTS = { plans: "", catalog: "", prices: "", responses: "" };
+  const OWN = { version: "1", digests: DIGESTS };
 
   it("are told to the other live nodes, of their present process only", async () => {
     const [one, two] = [await enter("one"), await enter("two")];
     expect(await nodes.exchangeSettings(one, OWN)).toMatchObject([{ nodeId: two.id, version: null }]);
-    await nodes.exchangeSettings(two, { version: "2", digests: {} });
+    await nodes.exchangeSettings(two, { version: "2", digests: DIGESTS });
     expect(await nodes.exchangeSettings(one, OWN)).toMatchObject([{ label: "two", version: "2" }]);
-    await nodes.exchangeSettings(two, { version: "3", digests: {} });
+    await nodes.exchangeSettings(two, { version: "3", digests: DIGESTS });
     expect(await nodes.exchangeSettings(one, OWN)).toMatchObject([{ version: "3" }]);
     await enter("two again", "redis", two.id);
     expect(await nodes.exchangeSettings(one, OWN)).toMatchObject([{ label: "two again", version: null }]);
@@ -236,7 +237,7 @@ describe("the settings of nodes", () => {
     // It is called again and again, so only changes are written.
     expect([...(await written())]).toEqual(before);
     // The former process is still running.
-    await nodes.exchangeSettings(two, { version: "4", digests: {} });
+    await nodes.exchangeSettings(two, { version: "4", digests: DIGESTS });
     expect(await nodes.exchangeSettings(one, OWN)).toMatchObject([{ version: null }]);
     await seenAgo(two, "1 minute");
     expect(await nodes.exchangeSettings(one, OWN)).toEqual([]);
