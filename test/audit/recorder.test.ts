@@ -33,6 +33,8 @@ async function onDisk(): Promise<string> {
   return texts.join("");
 }
 
+const NOT_AGAIN = { "x-should-retry": "false" };
+
 describe("a recorded entry", () => {
   it("stays in the journal until it is in the database, however segments are closed and removed meanwhile", async () => {
     const committed = new Set<EntryId>();
@@ -263,13 +265,22 @@ describe("a recorded entry", () => {
 
   it("waits for the database no longer than configured", async () => {
     const answers: ((left: []) => void)[] = [];
-    const sink = { insertEntries: () => new Promise<[]>((resolve) => answers.push(resolve)) };
+    let isSilent = true;
+    const sink = {
+      insertEntries: () => new Promise<[]>((resolve) => (isSilent ? answers.push(resolve) : resolve([]))),
+    };
     const { journal } = await Journal.open({ folder, sync: false });
     const recorder = new Recorder({ journal, sink, durability: "database", log });
     const { stored } = await recorder.record(entry());
     expect(stored).not.toBeNull();
+    const failed = await recorder.record({ ...entry(), status: 400, errorCode: "invalid_request" });
     // The statement never ends: readers that wait get an error in five seconds.
-    await expect(stored).rejects.toMatchObject({ code: "server_is_overloaded", status: 503 });
+    await Promise.all([
+      expect(stored).rejects.toMatchObject({ code: "server_is_overloaded", status: 503, headers: NOT_AGAIN }),
+      // A request that has failed was not charged, so it may be sent again.
+      expect(failed.stored).rejects.toMatchObject({ code: "server_is_overloaded", headers: {} }),
+    ]);
+    isSilent = false;
     for (const answer of answers) answer([]);
     await recorder.stop();
   });

@@ -59,6 +59,21 @@ describe.skipIf(!hasDatabaseServer)("while the database is unreachable, a single
   });
 });
 
+describe.skipIf(!hasDatabaseServer)("while the database is silent, a node that stores entries there", () => {
+  it("answers requests with idempotency keys 503 with its reason, so that clients send them again", async () => {
+    await using behind = await startBehindProxy({ AUDIT_DURABILITY: "database" });
+    const { key, way, node } = behind;
+    expect(await statusOf(node.baseUrl, key)).toBe(200);
+    way.stall();
+    const response = await sendChat(node.baseUrl, key, {}, { headers: { "idempotency-key": "once" } });
+    expect(response.status).toBe(503);
+    expect(Number(response.headers.get("retry-after"))).toBe(1);
+    expect(response.headers.get("x-should-retry")).toBeNull();
+    expect((await response.json()).error.message).toContain("cannot handle this request at the moment");
+    way.heal();
+  });
+});
+
 describe.skipIf(!hasDatabaseServer || redisServer === undefined)(
   "while the database is unreachable, a node with Redis",
   () => {

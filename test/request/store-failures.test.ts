@@ -1,5 +1,6 @@
 import { type EventEmitter, on } from "node:events";
 import { describe, expect, it } from "vitest";
+import { BodyBudget, shareOut } from "../../server/src/admission/body-budget.ts";
 import { openAnyRedis } from "../../server/src/admission/redis-options.ts";
 import { openDatabase } from "../../server/src/database/database.ts";
 import { Failure, isUnreachable, toFailure, Unavailable } from "../../server/src/errors/failure.ts";
@@ -86,6 +87,66 @@ describe("a request with a key that was refused before", () => {
       }),
     );
     expect({ statuses, asked }).toEqual({ statuses: [503], asked: 1 });
+  });
+});
+
+describe("a request that has waited for a silent database", () => {
+  const NEVER = new Promise<never>(() => {});
+
+  /** The statuses with which a request with an idempotency key is answered, if the database goes silent at one of its steps. */
+  async function statusesIfSilent(at: "claim" | "hold"): Promise<number[]> {
+    const silent = async () => {
+      throw new Unavailable("PostgreSQL did not answer in time");
+    };
+    const model = {
+      kind: "model",
+      method: "POST",
+      path: "/v1/ask",
+      auth: "key",
+      maxBodyBytes: 1_000,
+      outputTokenFields: [],
+      read: () => ({ model: "acme/chat", maxTokens: 1, choices: 1, prompts: 1, images: 0, files: 0 }),
+    };
+    const statuses: number[] = [];
+    const requests = handlerOf(
+      [model as unknown as Operation],
+      { record: async () => ({ stored: NEVER }) },
+      null,
+      {
+        bodies: new BodyBudget(shareOut(100_000, 1_000)),
+        turnShares: { begin: () => null },
+        catalog: { find: () => ({ id: "acme/chat", prices: null, contextTokens: 1, maxOutputTokens: 1 }) },
+        idempotency: {
+          claim: at === "claim" ? silent : async () => ({ kind: "claimed", claim: { release: () => NEVER } }),
+        },
+        credits: { holdAtOnce: () => null, hold: silent },
+        trace: () => {},
+      },
+    );
+    const headers: Readonly<Record<string, string>> = {
+      "content-type": "application/json",
+      "idempotency-key": "once",
+    };
+    await requests.handle(
+      exchangeOf("POST", "/v1/ask", {
+        header: (name) => (headers[name] === undefined ? [] : [headers[name]]),
+        receive: (body) => {
+          body.add(new TextEncoder().encode('{"model":"acme/chat"}'));
+          body.end();
+        },
+        letOthersGoFirst: () => null,
+        respond: (status) => void statuses.push(status),
+      }),
+    );
+    return statuses;
+  }
+
+  it("is answered 503 without waiting until the database has its entry", async () => {
+    expect(await statusesIfSilent("claim")).toEqual([503]);
+  });
+
+  it("is answered 503 without waiting until the database has released its idempotency key", async () => {
+    expect(await statusesIfSilent("hold")).toEqual([503]);
   });
 });
 

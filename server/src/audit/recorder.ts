@@ -205,7 +205,7 @@ export class Recorder {
   /** Waits until the database has the entry. @throws {Failure} `server_is_overloaded` if it does not confirm it in time, or refuses it. */
   async #untilConfirmed(pending: PendingEntry): Promise<void> {
     await resultWithin(STORED_TIMEOUT_MS, this.#untilProcessed(pending));
-    if (pending.state !== "recorded") throw notConfirmed();
+    if (pending.state !== "recorded") throw notConfirmed(pending.entry);
   }
 
   /**
@@ -400,10 +400,13 @@ export class Recorder {
   }
 }
 
-function notConfirmed(): Failure {
-  return new Failure(
-    "server_is_overloaded",
-    "The answer is complete, but the database did not confirm its record in time. The request may have been charged: look for its id in the audit log before you send it again.",
-    { retryAfterMs: 5_000, headers: { "x-should-retry": "false" } },
-  );
+function notConfirmed({ status }: AuditEntry): Failure {
+  const isAnswered = status < 400;
+  const message = isAnswered
+    ? "The answer is complete, but the database did not confirm its record in time. The request may have been charged: look for its id in the audit log before you send it again."
+    : "The request has failed, and the database did not confirm its record in time. Try again shortly.";
+  return new Failure("server_is_overloaded", message, {
+    retryAfterMs: 5_000,
+    headers: isAnswered ? { "x-should-retry": "false" } : {},
+  });
 }

@@ -22,6 +22,14 @@ export function recordBeginning(request: RequestContext, services: Services): Ap
   return entry === null ? null : services.recorder.begin(entry);
 }
 
+interface RecordOptions {
+  /**
+   * Whether the request has failed because the database did not answer. Then it does not wait for the database a second time: its entry is in the
+   * journal, and its claim is released later. Default `false`.
+   */
+  readonly isDatabaseAway?: boolean;
+}
+
 /**
  * Ends a request: frees its concurrency slot, records its entry, settles its hold, and resolves when the entry is as durable as
  * configured. Call it before the answer's last byte is sent. A second call records nothing.
@@ -33,6 +41,7 @@ export async function record(
   ending: Ending,
   facts: EntryFacts,
   services: Services,
+  { isDatabaseAway = false }: RecordOptions = {},
 ): Promise<void> {
   // The slot is released first, because a client may send its next request as soon as this answer ends.
   const released = request.permission?.admitted?.end(tokensToCount(request, facts)) ?? null;
@@ -44,9 +53,13 @@ export async function record(
     request.hold?.settle(facts.costNanoUsd);
     if (entry.idempotency !== undefined) request.claim = null;
     services.trace(entry, request.exchange.header("traceparent")[0] ?? null);
-    if (stored !== null) await stored;
+    if (isDatabaseAway) stored?.catch(() => {});
+    else if (stored !== null) await stored;
   }
-  if (request.claim !== null) await releaseClaim(request);
+  if (request.claim !== null) {
+    const releasing = releaseClaim(request);
+    if (!isDatabaseAway) await releasing;
+  }
   if (released !== null) await released;
 }
 

@@ -1,7 +1,8 @@
 import { RefusedCaller } from "../access/access.ts";
+import { AdmissionStoreUnavailable } from "../admission/admission-store.ts";
 import { rateHeaders } from "../admission/rate-headers.ts";
 import { type EndReason, requestIdOf } from "../contract/entry.ts";
-import { Failure, toFailure } from "../errors/failure.ts";
+import { Failure, isUnreachable, toFailure } from "../errors/failure.ts";
 import type { ResponseHeaders } from "../errors/response-headers.ts";
 import { RoutesFailed } from "../gateway/routes-failed.ts";
 import { isUpstreamFault, upstreamFailure } from "../gateway/upstream-failure.ts";
@@ -168,7 +169,7 @@ export async function respondFailure(
     ? { status: CLIENT_CLOSED_REQUEST, errorCode: null, endReason: "client_gone" }
     : { status: answer.status, errorCode: failure.code, endReason };
   try {
-    await record(request, ending, facts, services);
+    await record(request, ending, facts, services, { isDatabaseAway: isDatabaseAway(failure) });
     sendError(request, answer);
   } catch (error) {
     // A request that can't be recorded is answered with the reason for that.
@@ -177,6 +178,12 @@ export async function respondFailure(
     await releaseClaim(request);
     sendError(request, answerOfFailure(request, unrecorded));
   }
+}
+
+/** Whether a request has failed because the database did not answer. The stores for limits are others. */
+function isDatabaseAway({ code, cause }: Failure): boolean {
+  if (code !== "server_is_overloaded" || cause instanceof AdmissionStoreUnavailable) return false;
+  return isUnreachable(cause);
 }
 
 /** The failure for the client, and the end reason and facts for the entry. */
