@@ -2,7 +2,7 @@ import * as z from "zod";
 import { THREAD_FIELD } from "../errors/messages-error.ts";
 import { isJsonObject, type Json, type JsonObject } from "../json/json.ts";
 import type { JsonBody } from "../json/json-body.ts";
-import { arrayOf, objectOf } from "../wire/members.ts";
+import { arrayOf, objectOf } from "../json/members.ts";
 import { bodySchema, modelName } from "./body-schema.ts";
 import { invalid } from "./invalid-field.ts";
 import type { ModelUse } from "./operation.ts";

@@ -1,7 +1,7 @@
 import * as z from "zod";
 import { isJsonObject, type Json, type JsonObject } from "../json/json.ts";
 import type { JsonBody } from "../json/json-body.ts";
-import { objectOf } from "../wire/members.ts";
+import { objectOf } from "../json/members.ts";
 import { bodySchema, modelName } from "./body-schema.ts";
 import { invalid } from "./invalid-field.ts";
 

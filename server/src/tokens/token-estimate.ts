@@ -1,5 +1,6 @@
 import { setImmediate } from "node:timers/promises";
 import { isJsonObject, type JsonObject } from "../json/json.ts";
+import { arrayOf } from "../json/members.ts";
 import { TextTally } from "./text-tally.ts";
 
 /**
@@ -73,7 +74,7 @@ export class TokenEstimator {
   /** The tokens of a request and of its answer, complete or not. */
   async usageOf(request: JsonObject, answer: TextTally): Promise<Usage> {
     const { tools, instructions, input } = request;
-    const messages = Array.isArray(request.messages) ? request.messages : [];
+    const messages = arrayOf(request.messages);
     const text = new TextTally();
     addText([messages, tools, instructions, input], text);
     const usage = await this.usageOfPrompt({ text, messages: messages.length }, answer);
@@ -164,7 +165,7 @@ export function addProduced(choices: unknown, tally: TextTally): void {
     for (const name of ["content", "refusal", "reasoning", "reasoning_content"]) {
       addText(produced[name], tally);
     }
-    const calls = Array.isArray(produced.tool_calls) ? produced.tool_calls : [];
+    const calls = arrayOf(produced.tool_calls);
     for (const call of calls) {
       if (!isJsonObject(call)) continue;
       addText(call.function, tally);

@@ -1,6 +1,7 @@
 import type { Citation } from "../conversation/answer.ts";
 import { heldNumber } from "../json/exact-numbers.ts";
 import { isJsonObject, type Json, objectsIn } from "../json/json.ts";
+import { textOf } from "../json/members.ts";
 
 /** The pages of a list of annotations. Chat Completions have their members in an object of its own, and the Responses API beside the type. */
 export function citationsIn(annotations: Json | undefined): readonly Citation[] {
@@ -9,8 +10,7 @@ export function citationsIn(annotations: Json | undefined): readonly Citation[] 
     const members = isJsonObject(annotation.url_citation) ? annotation.url_citation : annotation;
     const { url, title, start_index: start, end_index: end } = members;
     if (typeof url !== "string") return [];
-    const name = typeof title === "string" ? title : "";
-    return [{ url, title: name, start: positionOf(start), end: positionOf(end) }];
+    return [{ url, title: textOf(title) ?? "", start: positionOf(start), end: positionOf(end) }];
   });
 }
 

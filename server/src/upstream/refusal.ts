@@ -2,6 +2,7 @@ import { Failure } from "../errors/failure.ts";
 import { OVERLOADED_STATUS } from "../errors/messages-error.ts";
 import { exactJson } from "../json/exact-numbers.ts";
 import { isJsonObject, type Json, type JsonObject } from "../json/json.ts";
+import { objectOf } from "../json/members.ts";
 import { withoutSecrets } from "../secrets/redact.ts";
 import { UpstreamRefused } from "./dialect.ts";
 
@@ -163,7 +164,7 @@ function readError(body: string): ReadError {
     parsed = null;
   }
   const first: unknown = Array.isArray(parsed) ? parsed[0] : parsed;
-  const outer = isJsonObject(first) ? first : {};
+  const outer = objectOf(first);
   const error = outer.error ?? outer;
   const { message, code, param, details, metadata } = isJsonObject(error) ? error : { message: error };
   const text = textOf(message);
@@ -201,7 +202,7 @@ function messagesDetailsIn(details: Json | undefined): JsonObject | null {
 function detailOf(detail: Json | undefined): Pick<ReadError, "message" | "param"> {
   if (!Array.isArray(detail)) return { message: textOf(detail), param: null };
   const [first] = detail;
-  const { msg, loc } = isJsonObject(first) ? first : {};
+  const { msg, loc } = objectOf(first);
   const path = Array.isArray(loc) ? loc.filter((step) => typeof step !== "object") : [];
   return { message: textOf(msg), param: textOf(path.slice(1).join(".")) };
 }

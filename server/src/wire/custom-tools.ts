@@ -1,6 +1,6 @@
 import type { Tool } from "../conversation/conversation.ts";
 import type { Json, JsonObject } from "../json/json.ts";
-import { objectOf, textOf } from "./members.ts";
+import { objectOf, textOf } from "../json/members.ts";
 
 /** The input of a custom tool, as a function has it. */
 const CUSTOM_PARAMETERS: JsonObject = {

@@ -1,6 +1,6 @@
 import type { Json } from "../json/json.ts";
 import type { JsonBody } from "../json/json-body.ts";
-import { objectOf } from "./members.ts";
+import { objectOf } from "../json/members.ts";
 
 /** Finds the value that stands at a place of a request, with its numbers as `parseExact` keeps them. Meant for what is only passed on. */
 export type ExactValues = <Value extends Json>(value: Value, at: string) => Value;

@@ -11,8 +11,8 @@ import {
   type Tool,
 } from "../conversation/conversation.ts";
 import { isJsonObject, type Json, type JsonObject } from "../json/json.ts";
+import { booleanOf, numberOf, objectOf, textOf } from "../json/members.ts";
 import type { ExactValues } from "./exact-values.ts";
-import { booleanOf, numberOf, objectOf, textOf } from "./members.ts";
 
 /** Ends the refusal of a file that is named by its id. */
 export const NO_STORED_FILES =

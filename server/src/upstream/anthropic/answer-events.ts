@@ -3,6 +3,7 @@ import type { Signature } from "../../conversation/conversation.ts";
 import { OVERLOADED_STATUS } from "../../errors/messages-error.ts";
 import { parseExact } from "../../json/exact-numbers.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../json/json.ts";
+import { objectOf } from "../../json/members.ts";
 import type { Usage } from "../../tokens/token-estimate.ts";
 import type { UpstreamRefused } from "../dialect.ts";
 import { AnswerReader, callInputText, callNameOf, incompleteAnswer } from "../read-answer.ts";
@@ -76,7 +77,7 @@ export class MessageReader extends AnswerReader {
         this.#stop(event.index);
         break;
       case "message_delta":
-        this.#note(isJsonObject(event.delta) ? event.delta : {}, event.usage);
+        this.#note(objectOf(event.delta), event.usage);
         break;
       case "message_stop":
         this.#finish();

@@ -1,6 +1,7 @@
 import { withoutAttribution } from "../../conversation/attribution.ts";
 import { exactJson, mayHaveLongNumber, parseExact } from "../../json/exact-numbers.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../json/json.ts";
+import { objectOf, textOf } from "../../json/members.ts";
 import { SEALED_TEXT_PREFIX } from "../../secrets/sealer.ts";
 import type { ForwardCall } from "../dialect.ts";
 import { hashOf, plainIdentifier } from "../identifiers.ts";
@@ -56,7 +57,7 @@ function instructionsFor(system: Json | undefined): Json | undefined {
   if (typeof system === "string") return withoutAttribution(system) || undefined;
   if (!Array.isArray(system)) return system;
   const written = system.map((block: Json) => {
-    const text = isJsonObject(block) && typeof block.text === "string" ? block.text : "";
+    const text = textOf(objectOf(block).text) ?? "";
     const own = withoutAttribution(text);
     return own === text || !isJsonObject(block) ? block : { ...block, text: own };
   });

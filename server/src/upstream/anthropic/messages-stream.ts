@@ -4,6 +4,7 @@ import {
   messagesEvent,
 } from "../../conversation/control-events.ts";
 import { isJsonObject, type JsonObject, parseJsonObject } from "../../json/json.ts";
+import { objectOf } from "../../json/members.ts";
 import { TextTally } from "../../tokens/text-tally.ts";
 import type { Usage } from "../../tokens/token-estimate.ts";
 import type { ForwardCall, StreamedAnswer } from "../dialect.ts";
@@ -101,7 +102,7 @@ function withModel(data: string, model: string): string {
 
 /** Adds what an event has of the answer: texts, thoughts, summaries of the conversation, names and inputs of tool calls. */
 function addProduced({ delta, content_block: block }: JsonObject, tally: TextTally): void {
-  const { text, thinking, content: summary, partial_json: input } = isJsonObject(delta) ? delta : {};
+  const { text, thinking, content: summary, partial_json: input } = objectOf(delta);
   const name = isJsonObject(block) ? block.name : null;
   for (const value of [text, thinking, summary, input, name]) if (typeof value === "string") tally.add(value);
 }

@@ -1,5 +1,6 @@
 import { exactJson } from "../../json/exact-numbers.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../json/json.ts";
+import { arrayOf } from "../../json/members.ts";
 
 /** Anthropic takes 24 optional properties, but fails to compile schemas of fewer on some platforms. */
 const MAX_OPTIONAL_PROPERTIES = 10;
@@ -69,7 +70,7 @@ export function isOutputSchema(schema: JsonObject): boolean {
 
 function optionalProperties(properties: Json | undefined, required: Json | undefined): number {
   if (!isJsonObject(properties)) return 0;
-  const names = new Set<Json>(Array.isArray(required) ? required : []);
+  const names = new Set<Json>(arrayOf(required));
   return Object.keys(properties).filter((name) => !names.has(name)).length;
 }
 

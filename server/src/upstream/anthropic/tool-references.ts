@@ -1,8 +1,9 @@
 import { isJsonObject, type Json, type JsonObject } from "../../json/json.ts";
+import { arrayOf } from "../../json/members.ts";
 
 /** Whether results of a conversation refer to tools that the client has found. */
 export function hasToolReferences({ messages }: JsonObject): boolean {
-  return blocksIn(messages).some((message) => withReferencesAsTexts(message) !== message);
+  return arrayOf(messages).some((message) => withReferencesAsTexts(message) !== message);
 }
 
 /** A message in which results name the tools that the client has found in texts. The same message if there are none. */
@@ -19,12 +20,8 @@ function asText(block: Json): Json {
 
 /** What has a content, with the blocks of this content edited. The same value if none of them changes. */
 function edited(value: Json, edit: (block: Json) => Json): Json {
-  const blocks = isJsonObject(value) ? blocksIn(value.content) : [];
+  const blocks = isJsonObject(value) ? arrayOf(value.content) : [];
   const written = blocks.map(edit);
   const isSame = written.every((block, index) => block === blocks[index]);
   return isSame || !isJsonObject(value) ? value : { ...value, content: written };
-}
-
-function blocksIn(content: Json | undefined): readonly Json[] {
-  return Array.isArray(content) ? content : [];
 }

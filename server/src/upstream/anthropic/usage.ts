@@ -1,4 +1,5 @@
 import { isJsonObject, type JsonObject } from "../../json/json.ts";
+import { objectOf } from "../../json/members.ts";
 import type { Usage } from "../../tokens/token-estimate.ts";
 import { checkedUsage, isPlausible, totalUsage } from "../usage-counts.ts";
 
@@ -31,7 +32,7 @@ function iterationsOf({ iterations }: JsonObject): Usage | null {
 }
 
 function totalsOf(value: JsonObject): Usage | null {
-  const details = isJsonObject(value.cache_creation) ? value.cache_creation : {};
+  const details = objectOf(value.cache_creation);
   const { thinking_tokens: reasoningTokens } = isJsonObject(value.output_tokens_details)
     ? value.output_tokens_details
     : {};

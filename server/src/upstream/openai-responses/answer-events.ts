@@ -2,6 +2,7 @@ import type { FinishReason } from "../../conversation/answer.ts";
 import type { Signature } from "../../conversation/conversation.ts";
 import { parseExact } from "../../json/exact-numbers.ts";
 import { isJsonObject, type Json, type JsonObject, objectsIn } from "../../json/json.ts";
+import { arrayOf, numberOf, textMembersOf } from "../../json/members.ts";
 import type { Usage } from "../../tokens/token-estimate.ts";
 import { citationsIn } from "../citations.ts";
 import { logprobsIn } from "../logprobs.ts";
@@ -115,7 +116,7 @@ export class ResponseReader extends AnswerReader {
   /** The position of the item that an event is about; -1 if the event has neither a position nor an id. */
   #positionOf({ output_index: position, item_id: itemId, item }: JsonObject): number {
     const id = isJsonObject(item) ? item.id : itemId;
-    const sent = typeof position === "number" ? position : null;
+    const sent = numberOf(position);
     if (typeof id !== "string") return sent ?? -1;
     const known = this.#positions.get(id);
     // An item keeps the position under which its first pieces were read.
@@ -134,7 +135,7 @@ export class ResponseReader extends AnswerReader {
         if (isWhole) this.#message(item, index);
         break;
       case "reasoning": {
-        const text = textsOf(item.summary) || textsOf(item.content);
+        const text = textMembersOf(item.summary).join("\n\n") || textMembersOf(item.content).join("\n\n");
         if (isWhole && text !== "") this.found({ kind: "reasoning", text });
         this.found({ kind: "reasoning-end", signature: signatureOf(item) });
         break;
@@ -152,7 +153,7 @@ export class ResponseReader extends AnswerReader {
   /** @param response The whole response. Some servers send its items, or the inputs of its calls, only at the end. */
   #finish({ status, incomplete_details: details, usage, output }: JsonObject): void {
     const isStreamed = this.#begun.size > 0 || this.#calls.size > 0 || this.#hasEnded;
-    const items = !isStreamed && Array.isArray(output) ? output : [];
+    const items = isStreamed ? [] : arrayOf(output);
     for (const [index, item] of items.entries()) if (isJsonObject(item)) this.#endItem(item, index);
     if (isStreamed) for (const item of objectsIn(output)) this.#endLateCall(item);
     const cause = isJsonObject(details) ? details.reason : null;
@@ -198,7 +199,7 @@ export class ResponseReader extends AnswerReader {
   }
 
   #message({ content }: JsonObject, index: number): void {
-    for (const part of Array.isArray(content) ? content : []) {
+    for (const part of arrayOf(content)) {
       if (!isJsonObject(part)) continue;
       this.#text(part.text, part.logprobs, index);
       this.foundCitations(citationsIn(part.annotations));
@@ -214,14 +215,6 @@ export class ResponseReader extends AnswerReader {
     this.found({ kind: "call", call, id: callIdOf(id), name: callNameOf(name) });
     return call;
   }
-}
-
-/** The texts of a summary or a thought. */
-function textsOf(parts: Json | undefined): string {
-  if (!Array.isArray(parts)) return "";
-  return parts
-    .flatMap((part: Json) => (isJsonObject(part) && typeof part.text === "string" ? [part.text] : []))
-    .join("\n\n");
 }
 
 function signatureOf({ id, encrypted_content: encrypted }: JsonObject): Signature | null {

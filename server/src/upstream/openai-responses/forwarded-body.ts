@@ -1,6 +1,7 @@
 import { ENCRYPTED_REASONING } from "../../conversation/response-format.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../json/json.ts";
 import type { Changes } from "../../json/json-body.ts";
+import { arrayOf } from "../../json/members.ts";
 import { SEALED_TEXT_PREFIX as SEALED_PREFIX } from "../../secrets/sealer.ts";
 import type { ForwardCall } from "../dialect.ts";
 import { callIdsFor, MAX_RESPONSES_ID_LENGTH } from "../openai/openai-limits.ts";
@@ -32,7 +33,7 @@ export function forwardedBody(
   { asksForReasoning, keepsThoughts }: ResponsesForm,
 ): string {
   const { include, input } = body.value;
-  const asked = Array.isArray(include) ? include : [];
+  const asked = arrayOf(include);
   const isAdded = asksForReasoning && !asked.includes(ENCRYPTED_REASONING);
   return body.textWith({
     model: upstreamModel,

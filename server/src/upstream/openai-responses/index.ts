@@ -1,6 +1,7 @@
 import { UPSTREAM_SETTINGS } from "../../catalog/catalog-file.ts";
 import { responseUsageOf } from "../../conversation/response-format.ts";
 import { isJsonObject, type JsonObject } from "../../json/json.ts";
+import { arrayOf } from "../../json/members.ts";
 import { TextTally } from "../../tokens/text-tally.ts";
 import { answerText } from "../answer-body.ts";
 import type {
@@ -141,13 +142,13 @@ function wholeResponse(call: ForwardCall, text: string): WholeAnswer {
 /** The text of a response's items. */
 function producedIn({ output }: JsonObject): TextTally {
   const tally = new TextTally();
-  for (const item of Array.isArray(output) ? output : []) {
+  for (const item of arrayOf(output)) {
     if (!isJsonObject(item)) continue;
     for (const text of [item.name, item.arguments, item.input]) {
       if (typeof text === "string") tally.add(text);
     }
     for (const parts of [item.content, item.summary]) {
-      for (const part of Array.isArray(parts) ? parts : []) {
+      for (const part of arrayOf(parts)) {
         const said = isJsonObject(part) ? (part.text ?? part.refusal) : null;
         if (typeof said === "string") tally.add(said);
       }

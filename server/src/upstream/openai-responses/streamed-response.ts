@@ -9,6 +9,7 @@ import type { ControlEvents } from "../../conversation/wire.ts";
 import type { Failure } from "../../errors/failure.ts";
 import { isJsonObject, type Json, type JsonObject, parseJsonObject } from "../../json/json.ts";
 import type { JsonBody } from "../../json/json-body.ts";
+import { textOf } from "../../json/members.ts";
 import { TextTally } from "../../tokens/text-tally.ts";
 import type { Usage } from "../../tokens/token-estimate.ts";
 import { MAX_ANSWER_BYTES } from "../answer-body.ts";
@@ -123,7 +124,7 @@ class ResponseForwarder implements EventForwarder, ControlEvents {
     if (data === "[DONE]") return "";
     const event = parseJsonObject(data);
     if (event === null) throw malformedResponse();
-    const type = typeof event.type === "string" ? event.type : "";
+    const type = textOf(event.type) ?? "";
     // A response that has failed tells what it has used, too.
     if (isJsonObject(event.response))
       this.usageSoFar = readResponsesUsageSoFar(event.response.usage) ?? this.usageSoFar;

@@ -3,6 +3,7 @@ import { dataSourceOf } from "../../conversation/media.ts";
 import { CallInputs } from "../../json/call-inputs.ts";
 import { parseExact } from "../../json/exact-numbers.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../json/json.ts";
+import { arrayOf, objectOf, textMembersOf } from "../../json/members.ts";
 import { ObjectEnd } from "../../json/object-end.ts";
 import type { Usage } from "../../tokens/token-estimate.ts";
 import { citationsIn } from "../citations.ts";
@@ -93,7 +94,7 @@ export class CompletionReader extends AnswerReader {
     this.#usageSoFar = readUsageSoFar(usage) ?? this.#usageSoFar;
     if (hasError(chunk)) throw refusedCompletion(chunk, data);
     this.#pages.addPages(chunk);
-    const [choice] = Array.isArray(chunk.choices) ? chunk.choices : [];
+    const [choice] = arrayOf(chunk.choices);
     if (!isJsonObject(choice)) return;
     this.#hasChoice = true;
     // Some servers stream the whole message as one piece, and MiniMax's repeats it after its pieces.
@@ -160,7 +161,7 @@ export class CompletionReader extends AnswerReader {
       this.found({ kind: "refusal", text: delta.refusal });
     }
     this.#readImages(delta.images);
-    const calls = Array.isArray(delta.tool_calls) ? delta.tool_calls : [];
+    const calls = arrayOf(delta.tool_calls);
     for (const [position, call] of calls.entries()) {
       if (!isJsonObject(call)) continue;
       const { index } = call;
@@ -172,7 +173,7 @@ export class CompletionReader extends AnswerReader {
   #readImages(images: Json | undefined): void {
     if (!Array.isArray(images)) return;
     for (const image of images) {
-      const { url } = isJsonObject(image) && isJsonObject(image.image_url) ? image.image_url : {};
+      const { url } = objectOf(objectOf(image).image_url);
       const source = typeof url === "string" ? dataSourceOf(url) : null;
       if (source?.kind !== "data") continue;
       this.#endThought();
@@ -197,7 +198,7 @@ export class CompletionReader extends AnswerReader {
   #readCall(piece: JsonObject, position: number): void {
     this.#endThought();
     const { id, function: called, extra_content: extra = null } = piece;
-    const { name, arguments: input } = isJsonObject(called) ? called : {};
+    const { name, arguments: input } = objectOf(called);
     const text = callInputText(input);
     let call = this.#calls.get(position);
     const isNamed = typeof name === "string" && name !== "";
@@ -247,10 +248,8 @@ function piecesOf(content: Json | undefined): readonly ContentPiece[] {
 }
 
 function thoughtIn(thinking: Json | undefined): string {
-  if (!Array.isArray(thinking)) return typeof thinking === "string" ? thinking : "";
-  return thinking
-    .map((part: Json) => (isJsonObject(part) && typeof part.text === "string" ? part.text : ""))
-    .join("");
+  if (typeof thinking === "string") return thinking;
+  return textMembersOf(thinking).join("");
 }
 
 function signatureOf(extra: Json): Signature | null {

@@ -1,5 +1,6 @@
-import { isJsonObject, type JsonObject } from "../../json/json.ts";
+import type { JsonObject } from "../../json/json.ts";
 import type { JsonBody } from "../../json/json-body.ts";
+import { objectOf } from "../../json/members.ts";
 import type { ConversationCall, ForwardCall } from "../dialect.ts";
 import type { FormChange } from "../form-changes.ts";
 import { RefusedForms } from "../refused-forms.ts";
@@ -63,6 +64,6 @@ export function chatFormChanges(
 
 /** What a client asks of a stream besides its usage. */
 export function otherOptions({ value }: JsonBody): JsonObject {
-  const { include_usage: _, ...others } = isJsonObject(value.stream_options) ? value.stream_options : {};
+  const { include_usage: _, ...others } = objectOf(value.stream_options);
   return others;
 }

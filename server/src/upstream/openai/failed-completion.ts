@@ -1,4 +1,5 @@
 import { isJsonObject, type Json, type JsonObject } from "../../json/json.ts";
+import { objectOf } from "../../json/members.ts";
 import type { UpstreamRefused } from "../dialect.ts";
 import { jsonText, refusalOf, refusedStatus } from "../refusal.ts";
 import { readUsageSoFar } from "./usage.ts";
@@ -40,7 +41,7 @@ export function refusedCompletion(completion: JsonObject, text: string): Upstrea
   const { error: own, choices, usage } = completion;
   const failed = Array.isArray(choices) ? choices.find(isFailed) : undefined;
   const error = own || failed?.error;
-  const { code, type } = isJsonObject(error) ? error : {};
+  const { code, type } = objectOf(error);
   const status = Number(code);
   const isStatus = Number.isInteger(status) && status >= 400 && status < 600;
   const body = own ? text : jsonText({ error });

@@ -1,4 +1,5 @@
 import { type Json, type JsonObject, objectsIn, parseJsonObject } from "../../json/json.ts";
+import { arrayOf } from "../../json/members.ts";
 import { jsonText, malformedResponse } from "../refusal.ts";
 
 /** The types of details that come in pieces, each with the member that the pieces continue. */
@@ -74,6 +75,5 @@ function textOf(text: Json | undefined): string {
 
 /** The details of {@link ReasoningDetails.toText}. */
 export function detailsIn(text: string): readonly Json[] {
-  const details = parseJsonObject(text)?.details;
-  return Array.isArray(details) ? details : [];
+  return arrayOf(parseJsonObject(text)?.details);
 }

@@ -1,6 +1,7 @@
 import { chatUsageOf } from "../../conversation/chat-format.ts";
 import { CHAT_CONTROL_EVENTS, LAST_CHUNK } from "../../conversation/control-events.ts";
-import { isJsonObject, type Json, type JsonObject } from "../../json/json.ts";
+import { isJsonObject, type JsonObject } from "../../json/json.ts";
+import { arrayOf } from "../../json/members.ts";
 import { TextTally } from "../../tokens/text-tally.ts";
 import { addProduced, type Usage } from "../../tokens/token-estimate.ts";
 import type { ForwardCall, StreamedAnswer } from "../dialect.ts";
@@ -94,7 +95,7 @@ class ChunkForwarder implements EventForwarder {
     if (hasError(value)) throw refusedCompletion(value, data);
     if (this.#includesUsage) this.#identity ??= { id: value.id, created: value.created };
     addProduced(value.choices, this.produced);
-    this.#hasChoice ||= choicesOf(value).length > 0;
+    this.#hasChoice ||= arrayOf(value.choices).length > 0;
     this.#isFinished ||= hasFinish(value);
     this.#hasFailed ||= hasFailure(value.choices);
     const isHidden = !this.#includesUsage && "usage" in value;
@@ -147,9 +148,5 @@ function eventOf({ text }: EditedChunk): string {
 }
 
 function hasFinish(chunk: JsonObject): boolean {
-  return choicesOf(chunk).some((choice) => isJsonObject(choice) && finishReasonOf(choice) !== null);
-}
-
-function choicesOf({ choices }: JsonObject): readonly Json[] {
-  return Array.isArray(choices) ? choices : [];
+  return arrayOf(chunk.choices).some((choice) => isJsonObject(choice) && finishReasonOf(choice) !== null);
 }

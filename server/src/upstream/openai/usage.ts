@@ -1,4 +1,5 @@
 import { isJsonObject, type JsonObject } from "../../json/json.ts";
+import { arrayOf, objectOf } from "../../json/members.ts";
 import type { Usage } from "../../tokens/token-estimate.ts";
 import { checkedUsage, isPlausible, totalUsage } from "../usage-counts.ts";
 
@@ -25,7 +26,7 @@ export function readUsageSoFar(value: unknown): Usage | null {
 /** The `usage` object of a chunk of a stream, unread. Moonshot puts it in the choice that has finished. */
 export function usageIn({ usage, choices }: JsonObject): unknown {
   if (isJsonObject(usage)) return usage;
-  const [choice] = Array.isArray(choices) ? choices : [];
+  const [choice] = arrayOf(choices);
   return isJsonObject(choice) ? choice.usage : usage;
 }
 
@@ -75,8 +76,8 @@ function usageOf(
   [completionTokens, ofCompletion]: readonly [unknown, unknown],
   { total_tokens: totalTokens, cached_tokens, prompt_cache_hit_tokens }: JsonObject,
 ): Usage | null {
-  const prompt = isJsonObject(ofPrompt) ? ofPrompt : {};
-  const completion = isJsonObject(ofCompletion) ? ofCompletion : {};
+  const prompt = objectOf(ofPrompt);
+  const completion = objectOf(ofCompletion);
   const { reasoning_tokens: reasoningTokens } = completion;
   const apart = reasoningApart({ promptTokens, completionTokens, totalTokens, reasoningTokens });
   return checkedUsage({

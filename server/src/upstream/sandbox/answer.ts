@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { isJsonObject } from "../../json/json.ts";
+import { objectOf } from "../../json/members.ts";
 import type { ChatRequest, SandboxTool } from "./chat-request.ts";
 import { REASONING_MODEL } from "./reasoning.ts";
 import { invalidField } from "./refusal.ts";
@@ -126,7 +126,7 @@ function callsOf(request: ChatRequest): readonly ToolCall[] {
       id: `call_${digest.slice(0, 24)}`,
       name: tool.name,
       // Arguments are an object, whatever the schema says.
-      arguments: JSON.stringify(isJsonObject(input) ? input : {}),
+      arguments: JSON.stringify(objectOf(input)),
     };
   });
 }

@@ -1,5 +1,6 @@
 import * as z from "zod";
 import { isJsonObject, type Json, type JsonObject } from "../../json/json.ts";
+import { objectOf } from "../../json/members.ts";
 import { REASONING_MODEL, reasoningOf, type SandboxReasoning } from "./reasoning.ts";
 import { invalidField, refusalOfInput } from "./refusal.ts";
 
@@ -159,7 +160,7 @@ function toolChoiceOf(
 function formatOf(format: z.output<typeof chat>["response_format"]): ChatRequest["format"] {
   if (format?.type === "json_schema" && isJsonObject(format.json_schema)) {
     const { schema: requested } = format.json_schema;
-    return { kind: "json", schema: isJsonObject(requested) ? requested : {} };
+    return { kind: "json", schema: objectOf(requested) };
   }
   return format?.type === "json_object" ? { kind: "json", schema: { type: "object" } } : { kind: "text" };
 }

@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import { setImmediate } from "node:timers/promises";
-import { isJsonObject, type Json, type JsonObject } from "../../json/json.ts";
+import type { Json, JsonObject } from "../../json/json.ts";
+import { objectOf } from "../../json/members.ts";
 import { invalidField } from "./refusal.ts";
 import { tokensOf } from "./text.ts";
 
@@ -17,7 +18,7 @@ const NUMBERS_AT_ONCE = 16_384;
  * always has the same vector, and texts that share words are closer than others.
  */
 export async function embeddingsFor(request: unknown): Promise<JsonObject> {
-  const { model, input, encoding_format: format, dimensions = null } = isJsonObject(request) ? request : {};
+  const { model, input, encoding_format: format, dimensions = null } = objectOf(request);
   if (model !== "embedding") {
     throw invalidField("model", "does not embed. The sandbox model that does is embedding");
   }

@@ -1,4 +1,5 @@
 import { isJsonObject, type Json, type JsonObject } from "../../json/json.ts";
+import { arrayOf, objectOf } from "../../json/members.ts";
 import { textOfPattern } from "./pattern-text.ts";
 
 const MAX_DEPTH = 24;
@@ -85,8 +86,8 @@ class Instance {
   }
 
   #object(schema: JsonObject, depth: number): JsonObject {
-    const properties = isJsonObject(schema.properties) ? schema.properties : {};
-    const required = new Set(listOf(schema.required));
+    const properties = objectOf(schema.properties);
+    const required = new Set(arrayOf(schema.required));
     // Deep values have only required properties, so that recursive schemas end.
     const names = new Set(Object.keys(properties).filter((name) => required.has(name) || depth < 4));
     for (const name of required) if (typeof name === "string") names.add(name);
@@ -100,7 +101,7 @@ class Instance {
   }
 
   #array(schema: JsonObject, depth: number): Json[] {
-    const prefix = listOf(schema.prefixItems);
+    const prefix = arrayOf(schema.prefixItems);
     const min = Math.max(whole(schema.minItems) ?? 0, prefix.length);
     const max = whole(schema.maxItems) ?? Number.POSITIVE_INFINITY;
     const length = Math.min(Math.max(min, depth < 4 ? 1 : 0), max, MAX_ITEMS);
@@ -151,7 +152,7 @@ class Instance {
       if (!isJsonObject(target) || !this.#spend(breadthOf(target))) continue;
       Object.assign(all, target);
       Object.assign(properties, target.properties);
-      for (const name of listOf(target.required)) required.push(name);
+      for (const name of arrayOf(target.required)) required.push(name);
     }
     return { ...all, properties, required };
   }
@@ -175,10 +176,6 @@ function simplest(alternatives: readonly Json[], depth: number): Json | undefine
     (one) => isJsonObject(one) && one.$ref === undefined && typeOf(one) !== "object",
   );
   return flat ?? alternatives[0];
-}
-
-function listOf(value: Json | undefined): readonly Json[] {
-  return Array.isArray(value) ? value : [];
 }
 
 function typeOf(schema: JsonObject): string {

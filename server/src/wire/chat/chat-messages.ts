@@ -14,11 +14,12 @@ import {
 import { mediaSourceOf } from "../../conversation/media.ts";
 import type { SignatureSealer } from "../../conversation/sealed-signature.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../json/json.ts";
+import { objectOf, textOf } from "../../json/members.ts";
 import { resultWithoutCall } from "../../upstream/write-conversation.ts";
 import { cacheOf } from "../cache-control.ts";
 import { customInputJson } from "../custom-tools.ts";
-import { objectOf, otherMembersOfParts, textOf } from "../members.ts";
 import { audioPart, imagePart, NO_STORED_FILES, partsOf, textPart } from "../openai-fields.ts";
+import { otherMembersOfParts } from "../other-members.ts";
 import { ResultTurns } from "../result-turns.ts";
 import { returnedThoughts } from "./thought-list.ts";
 

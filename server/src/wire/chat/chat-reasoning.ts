@@ -1,8 +1,8 @@
 import { cannot, type Effort, type Reasoning } from "../../conversation/conversation.ts";
 import type { SignatureSealer } from "../../conversation/sealed-signature.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../json/json.ts";
+import { textOf } from "../../json/members.ts";
 import { LITTLE_THINKING } from "../little-thinking.ts";
-import { textOf } from "../members.ts";
 import { effortOf } from "../openai-fields.ts";
 import { ThoughtList } from "./thought-list.ts";
 

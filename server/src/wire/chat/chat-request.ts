@@ -13,11 +13,12 @@ import type { SignatureSealer } from "../../conversation/sealed-signature.ts";
 import type { WireRequest } from "../../conversation/wire.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../json/json.ts";
 import type { JsonBody } from "../../json/json-body.ts";
+import { arrayOf, numberOf, objectOf, textOf, textsOf } from "../../json/members.ts";
 import { cacheOf } from "../cache-control.ts";
 import { customFunction } from "../custom-tools.ts";
 import { type ExactValues, exactValuesIn } from "../exact-values.ts";
-import { arrayOf, DEFERRED, numberOf, objectOf, otherMembersOf, textOf, textsOf } from "../members.ts";
 import { COMMON_NAMES, commonFieldsOf, formatOf, functionOf, otherFieldsOf } from "../openai-fields.ts";
+import { DEFERRED, otherMembersOf } from "../other-members.ts";
 import { turnsOf } from "./chat-messages.ts";
 import {
   askedReasoning,

@@ -1,8 +1,8 @@
 import type { ReasoningPart, Signature } from "../../conversation/conversation.ts";
 import type { SignatureSealer } from "../../conversation/sealed-signature.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../json/json.ts";
+import { arrayOf, objectOf, textOf } from "../../json/members.ts";
 import { SEALED_TEXT_PREFIX } from "../../secrets/sealer.ts";
-import { arrayOf, objectOf, textOf } from "../members.ts";
 
 /**
  * The lists of thoughts that a message can have beside their text: OpenRouter's and LiteLLM's. Their clients send them back unchanged, so that a model gets

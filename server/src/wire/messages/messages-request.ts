@@ -17,21 +17,13 @@ import type { SignatureSealer } from "../../conversation/sealed-signature.ts";
 import type { WireRequest } from "../../conversation/wire.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../json/json.ts";
 import type { JsonBody } from "../../json/json-body.ts";
+import { arrayOf, booleanOf, numberOf, objectOf, textOf, textsOf } from "../../json/members.ts";
 import type { TokenEstimator, Usage } from "../../tokens/token-estimate.ts";
 import { cacheOf } from "../cache-control.ts";
 import { exactValuesIn } from "../exact-values.ts";
 import { LITTLE_THINKING } from "../little-thinking.ts";
-import {
-  arrayOf,
-  booleanOf,
-  DEFERRED,
-  numberOf,
-  objectOf,
-  otherMembersOf,
-  textOf,
-  textsOf,
-} from "../members.ts";
 import { refuseMisplaced } from "../misplaced-fields.ts";
+import { DEFERRED, otherMembersOf } from "../other-members.ts";
 import { requireContent } from "../require-content.ts";
 import { MessagesWriter, type ShownThoughts } from "./messages-writer.ts";
 import { promptTextOf } from "./prompt-text.ts";

@@ -1,7 +1,7 @@
 import type { Json, JsonObject } from "../../json/json.ts";
+import { arrayOf, objectOf } from "../../json/members.ts";
 import { TextTally } from "../../tokens/text-tally.ts";
 import type { PromptText } from "../../tokens/token-estimate.ts";
-import { arrayOf, objectOf } from "../members.ts";
 
 /**
  * What a model reads of a request of the Messages API: instructions, tools with their schemas, texts, thoughts, tool calls with their

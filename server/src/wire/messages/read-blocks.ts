@@ -17,9 +17,10 @@ import {
 } from "../../conversation/sealed-signature.ts";
 import { exactJson } from "../../json/exact-numbers.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../json/json.ts";
+import { objectOf, textOf } from "../../json/members.ts";
 import { cacheOf } from "../cache-control.ts";
 import type { ExactValues } from "../exact-values.ts";
-import { objectOf, otherMembersOf, textOf } from "../members.ts";
+import { otherMembersOf } from "../other-members.ts";
 import type { ToolNames } from "./tool-names.ts";
 
 type MediaPart = TextPart | ImagePart | FilePart;

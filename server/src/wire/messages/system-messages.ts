@@ -1,7 +1,7 @@
 import { withoutAttribution } from "../../conversation/attribution.ts";
 import type { TextPart } from "../../conversation/conversation.ts";
 import type { Json, JsonObject } from "../../json/json.ts";
-import { arrayOf, objectOf } from "../members.ts";
+import { arrayOf, objectOf } from "../../json/members.ts";
 import { type BlockReading, textPart } from "./read-blocks.ts";
 
 /** A text of instructions, for models of other providers than Anthropic. */

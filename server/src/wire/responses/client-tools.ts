@@ -1,9 +1,10 @@
 import { cannot, type Tool, type ToolChoice, UNSUPPORTED } from "../../conversation/conversation.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../json/json.ts";
+import { arrayOf, objectOf, textOf } from "../../json/members.ts";
 import { customFunction } from "../custom-tools.ts";
 import type { ExactValues } from "../exact-values.ts";
-import { arrayOf, DEFERRED, objectOf, otherMembersOf, textOf } from "../members.ts";
 import { functionOf } from "../openai-fields.ts";
+import { DEFERRED, otherMembersOf } from "../other-members.ts";
 import { hashedName, MAX_TOOL_NAME_LENGTH } from "../tool-name.ts";
 
 /** A tool as its client knows it. */

@@ -13,10 +13,11 @@ import { dataSourceOf } from "../../conversation/media.ts";
 import type { SignatureSealer } from "../../conversation/sealed-signature.ts";
 import { exactJson } from "../../json/exact-numbers.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../json/json.ts";
+import { arrayOf, objectOf, textMembersOf, textOf } from "../../json/members.ts";
 import { customInputJson } from "../custom-tools.ts";
 import type { ExactValues } from "../exact-values.ts";
-import { arrayOf, objectOf, otherMembersOf, textOf } from "../members.ts";
 import { effortOf, formatOf, partsOf, textPart } from "../openai-fields.ts";
+import { otherMembersOf } from "../other-members.ts";
 import { ResultTurns } from "../result-turns.ts";
 import { addTools, type ClientTool, type ClientTools, SEARCH } from "./client-tools.ts";
 import {
@@ -182,7 +183,7 @@ class ItemReader {
       this.#sign(opened.callId, opened.signature);
       return;
     }
-    const text = textsOf(item.summary) || textsOf(item.content);
+    const text = textMembersOf(item.summary).join("\n\n") || textMembersOf(item.content).join("\n\n");
     if (text === "" && opened === null) return;
     this.#say([{ kind: "reasoning", text, signature: opened?.signature ?? null, cache: null, at }]);
   }
@@ -292,11 +293,4 @@ function toolOf({ type, name, namespace }: JsonObject): ClientTool | null {
     namespace: textOf(namespace),
     name,
   };
-}
-
-/** The texts of a summary, or of a thought. */
-function textsOf(parts: Json | undefined): string {
-  return arrayOf(parts)
-    .flatMap((part) => textOf(objectOf(part).text) ?? [])
-    .join("\n\n");
 }

@@ -9,8 +9,9 @@ import {
 } from "../../conversation/conversation.ts";
 import { dataSourceOf, mediaSourceOf } from "../../conversation/media.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../json/json.ts";
-import { arrayOf, objectOf, otherMembersOfParts, textOf } from "../members.ts";
+import { arrayOf, objectOf, textOf } from "../../json/members.ts";
 import { audioPart, imagePart, NO_STORED_FILES, partsOf, textPart } from "../openai-fields.ts";
+import { otherMembersOfParts } from "../other-members.ts";
 
 /** What parts have that is read, or that a model has written beside its text. */
 const PART_MEMBERS = new Set([

@@ -8,8 +8,8 @@ import type { SignatureSealer } from "../../conversation/sealed-signature.ts";
 import type { WireRequest } from "../../conversation/wire.ts";
 import type { Json, JsonObject } from "../../json/json.ts";
 import type { JsonBody } from "../../json/json-body.ts";
+import { arrayOf, numberOf, objectOf, textOf } from "../../json/members.ts";
 import { exactValuesIn } from "../exact-values.ts";
-import { arrayOf, numberOf, objectOf, otherMembersOf, textOf } from "../members.ts";
 import { refuseMisplaced } from "../misplaced-fields.ts";
 import {
   COMMON_NAMES,
@@ -19,6 +19,7 @@ import {
   otherFieldsOf,
   textPart,
 } from "../openai-fields.ts";
+import { otherMembersOf } from "../other-members.ts";
 import { requireContent } from "../require-content.ts";
 import { addTools, ClientTools, readToolChoice } from "./client-tools.ts";
 import { newId } from "./output-items.ts";

@@ -16,8 +16,8 @@ import { CallInputs } from "../../json/call-inputs.ts";
 import { exactJson } from "../../json/exact-numbers.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../json/json.ts";
 import type { JsonBody } from "../../json/json-body.ts";
+import { arrayOf, objectOf } from "../../json/members.ts";
 import type { Usage } from "../../tokens/token-estimate.ts";
-import { arrayOf, objectOf } from "../members.ts";
 import type { ClientTools } from "./client-tools.ts";
 import {
   type CallItem,
