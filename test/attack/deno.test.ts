@@ -1,21 +1,19 @@
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { beforeAll, describe, expect, it } from "vitest";
 import { metricOf } from "../fixtures/metrics.ts";
 import { openRaw } from "../fixtures/raw-http.ts";
-import { commandOf, type Service, startService } from "../fixtures/service.ts";
+import { commandOf, startService } from "../fixtures/service.ts";
+import { sharedByFile } from "../fixtures/shared-by-file.ts";
 import { signUpWithKey } from "../fixtures/user.ts";
 
 // What Deno's server lets through that Node's refuses.
 
-let service: Service;
+const service = sharedByFile(() =>
+  startService({ command: commandOf("deno"), env: { OSTIARY_LOG: "error" } }),
+);
 let key: string;
 
 beforeAll(async () => {
-  service = await startService({ command: commandOf("deno"), env: { OSTIARY_LOG: "error" } });
   key = (await signUpWithKey(service.baseUrl)).key;
-});
-
-afterAll(async () => {
-  await service?.[Symbol.asyncDispose]();
 });
 
 describe("a body whose length is declared twice, on Deno", () => {

@@ -1,21 +1,17 @@
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { beforeAll, describe, expect, it } from "vitest";
 import { metricOf } from "../fixtures/metrics.ts";
 import { openRaw } from "../fixtures/raw-http.ts";
-import { RUNTIME, type Service, startService } from "../fixtures/service.ts";
+import { RUNTIME, startService } from "../fixtures/service.ts";
+import { sharedByFile } from "../fixtures/shared-by-file.ts";
 import { type Owner, signUpWithKey } from "../fixtures/user.ts";
 
 // What becomes of requests that are not quite for what is served: other methods, other paths, keys that do not exist.
 
-let service: Service;
+const service = sharedByFile(() => startService({ env: { OSTIARY_LOG: "silent" } }));
 let owner: Owner & { readonly key: string };
 
 beforeAll(async () => {
-  service = await startService({ env: { OSTIARY_LOG: "silent" } });
   owner = await signUpWithKey(service.baseUrl);
-});
-
-afterAll(async () => {
-  await service?.[Symbol.asyncDispose]();
 });
 
 const REQUEST_ID = /^req_[0-9a-f]{32}$/;

@@ -1,19 +1,15 @@
 import { connect } from "node:net";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { beforeAll, describe, expect, it } from "vitest";
 import { openRaw } from "../fixtures/raw-http.ts";
-import { RUNTIME, type Service, startService } from "../fixtures/service.ts";
+import { RUNTIME, startService } from "../fixtures/service.ts";
+import { sharedByFile } from "../fixtures/shared-by-file.ts";
 import { type Owner, signUpWithKey } from "../fixtures/user.ts";
 
-let service: Service;
+const service = sharedByFile(() => startService({ env: { OSTIARY_LOG: "silent" } }));
 let owner: Owner & { readonly key: string };
 
 beforeAll(async () => {
-  service = await startService({ env: { OSTIARY_LOG: "silent" } });
   owner = await signUpWithKey(service.baseUrl);
-});
-
-afterAll(async () => {
-  await service?.[Symbol.asyncDispose]();
 });
 
 interface Entry {

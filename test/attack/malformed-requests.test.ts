@@ -1,23 +1,19 @@
 import { once } from "node:events";
 import { connect } from "node:net";
 import { setImmediate } from "node:timers/promises";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { beforeAll, describe, expect, it } from "vitest";
 import { openRaw } from "../fixtures/raw-http.ts";
-import { RUNTIME, type Service, startService } from "../fixtures/service.ts";
+import { RUNTIME, startService } from "../fixtures/service.ts";
+import { sharedByFile } from "../fixtures/shared-by-file.ts";
 import { type Owner, signUpWithKey } from "../fixtures/user.ts";
 
 // What becomes of requests that are not quite HTTP. Deno's server refuses them by itself.
 
-let service: Service;
+const service = sharedByFile(() => startService({ env: { OSTIARY_LOG: "silent" } }));
 let owner: Owner & { readonly key: string };
 
 beforeAll(async () => {
-  service = await startService({ env: { OSTIARY_LOG: "silent" } });
   owner = await signUpWithKey(service.baseUrl);
-});
-
-afterAll(async () => {
-  await service?.[Symbol.asyncDispose]();
 });
 
 const REQUEST_ID = /^req_[0-9a-f]{32}$/;

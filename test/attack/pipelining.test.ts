@@ -1,24 +1,20 @@
 import { once } from "node:events";
 import { connect } from "node:net";
 import { setTimeout } from "node:timers/promises";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { beforeAll, describe, expect, it } from "vitest";
 import { metricOf } from "../fixtures/metrics.ts";
 import { openRaw } from "../fixtures/raw-http.ts";
-import { RUNTIME, type Service, startService } from "../fixtures/service.ts";
+import { RUNTIME, startService } from "../fixtures/service.ts";
+import { sharedByFile } from "../fixtures/shared-by-file.ts";
 import { signUpWithKey } from "../fixtures/user.ts";
 
 // How much of a node a client can use who sends requests on one connection without awaiting their answers.
 
-let service: Service;
+const service = sharedByFile(() => startService({ env: { OSTIARY_LOG: "silent" } }));
 let key: string;
 
 beforeAll(async () => {
-  service = await startService({ env: { OSTIARY_LOG: "silent" } });
   key = (await signUpWithKey(service.baseUrl)).key;
-});
-
-afterAll(async () => {
-  await service?.[Symbol.asyncDispose]();
 });
 
 const MIB = 1024 * 1024;

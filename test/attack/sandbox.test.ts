@@ -1,19 +1,14 @@
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { beforeAll, describe, expect, it } from "vitest";
 import { signInOperator, startOperatedService } from "../fixtures/operator.ts";
-import type { Service } from "../fixtures/service.ts";
+import { sharedByFile } from "../fixtures/shared-by-file.ts";
 import { signUpWithKey } from "../fixtures/user.ts";
 
-let service: Service;
+const service = sharedByFile(startOperatedService);
 let tenant: Awaited<ReturnType<typeof signUpWithKey>>;
 let other: Awaited<ReturnType<typeof signUpWithKey>>;
 
 beforeAll(async () => {
-  service = await startOperatedService();
   [tenant, other] = await Promise.all([signUpWithKey(service.baseUrl), signUpWithKey(service.baseUrl)]);
-});
-
-afterAll(async () => {
-  await service?.[Symbol.asyncDispose]();
 });
 
 function say(key: string, content: string, signal: AbortSignal | null = null): Promise<Response> {

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { beforeAll, describe, expect, it } from "vitest";
 import { verifyAuditExport } from "../../sdk/src/audit/verify-export.ts";
 import { verifyWholeChain } from "../../server/src/audit/audit-chain.ts";
 import type { AsOf } from "../../server/src/audit/cursor.ts";
@@ -6,24 +6,20 @@ import { CSV_FIELDS } from "../../server/src/audit/entry-sql.ts";
 import { filterOf } from "../../server/src/audit/filter.ts";
 import { encodeEntry } from "../../server/src/contract/entry-values.ts";
 import { openApiDocument } from "../../server/src/operations/openapi-document.ts";
-import { type AuditDatabase, openAuditDatabase } from "../fixtures/audit-database.ts";
+import { openAuditDatabase } from "../fixtures/audit-database.ts";
 import {
   auditEntry,
   BARE_ENTRY as bare,
   CHARGED_ENTRY as charged,
   FULL_ENTRY as full,
 } from "../fixtures/audit-entry.ts";
+import { sharedByFile } from "../fixtures/shared-by-file.ts";
 
-let database: AuditDatabase;
+const database = sharedByFile(() => openAuditDatabase(full));
 
 beforeAll(async () => {
-  database = await openAuditDatabase(full);
   await database.audit.insertEntries([full]);
   await database.audit.insertEntries([bare]);
-});
-
-afterAll(async () => {
-  await database?.[Symbol.asyncDispose]();
 });
 
 /** Two entries as the service exported them before the parts of the usage were recorded. */

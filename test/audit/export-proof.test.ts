@@ -1,21 +1,14 @@
 import fc from "fast-check";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { verifyAuditExport } from "../../sdk/src/audit/verify-export.ts";
 import { UnverifiableExportError } from "../../sdk/src/core/errors.ts";
 import type { EntryFilter } from "../../server/src/audit/filter.ts";
 import type { AuditEntry } from "../../server/src/contract/entry.ts";
-import { type AuditDatabase, openAuditDatabase } from "../fixtures/audit-database.ts";
+import { openAuditDatabase } from "../fixtures/audit-database.ts";
 import { type LoggedRequest, provedExport, recordLog, SAMPLE, START_MS } from "../fixtures/audit-logs.ts";
+import { sharedByFile } from "../fixtures/shared-by-file.ts";
 
-let database: AuditDatabase;
-
-beforeAll(async () => {
-  database = await openAuditDatabase(SAMPLE);
-});
-
-afterAll(async () => {
-  await database?.[Symbol.asyncDispose]();
-});
+const database = sharedByFile(() => openAuditDatabase(SAMPLE));
 
 const SPAN_MS = 100;
 const request: fc.Arbitrary<LoggedRequest> = fc.record({

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { beforeAll, describe, expect, it } from "vitest";
 import { verifyAuditExport } from "../../sdk/src/audit/verify-export.ts";
 import { AuditLog } from "../../server/src/audit/audit-log.ts";
 import { dropOldEntries } from "../../server/src/audit/audit-retention.ts";
@@ -9,8 +9,9 @@ import type { AccountId } from "../../server/src/contract/account.ts";
 import { timeOfEntry } from "../../server/src/contract/entry.ts";
 import { BUILT_IN_PLANS } from "../../server/src/contract/plans.ts";
 import { Reads } from "../../server/src/database/reads.ts";
-import { type AuditDatabase, openAuditDatabase } from "../fixtures/audit-database.ts";
+import { openAuditDatabase } from "../fixtures/audit-database.ts";
 import { recordLog, SAMPLE } from "../fixtures/audit-logs.ts";
+import { sharedByFile } from "../fixtures/shared-by-file.ts";
 
 const DAY_MS = 24 * 60 * 60_000;
 const RETENTION_DAYS = BUILT_IN_PLANS.free.auditRetentionDays ?? 0;
@@ -20,18 +21,13 @@ const DELETED = {
   message: expect.stringMatching(/deleted at the end of their retention.*again, without a cursor/),
 };
 
-let database: AuditDatabase;
+const database = sharedByFile(() => openAuditDatabase(SAMPLE));
 let log: AuditLog;
 
 beforeAll(async () => {
-  database = await openAuditDatabase(SAMPLE);
   const recorder = { flush: async (_: AccountId | null) => {} } as Recorder;
   // By a clock that stands still nothing takes time.
   log = new AuditLog(database.reader, recorder, new Reads(() => 0), Date.now);
-});
-
-afterAll(async () => {
-  await database?.[Symbol.asyncDispose]();
 });
 
 /** A log with an entry a millisecond, in batches of a hundred. */

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { beforeAll, describe, expect, it } from "vitest";
 import { PostgresAudit } from "../../server/src/audit/audit-store.ts";
 import type { AccountId } from "../../server/src/contract/account.ts";
 import type { SpenderId } from "../../server/src/contract/ids.ts";
@@ -6,8 +6,9 @@ import type { ClaimId } from "../../server/src/contract/kept-answer.ts";
 import type { Database } from "../../server/src/database/database.ts";
 import { CLAIM_LEASE_MS, type IdempotentRequest, KEPT_MS } from "../../server/src/idempotency/idempotency.ts";
 import { dropOldAnswers, PostgresIdempotency } from "../../server/src/idempotency/idempotency-store.ts";
-import { type AuditDatabase, openAuditDatabase } from "../fixtures/audit-database.ts";
+import { openAuditDatabase } from "../fixtures/audit-database.ts";
 import { auditEntry } from "../fixtures/audit-entry.ts";
+import { sharedByFile } from "../fixtures/shared-by-file.ts";
 import { IdempotencyTable } from "../simulation/stores/idempotency-table.ts";
 import { Random } from "../simulation/world/random.ts";
 
@@ -19,16 +20,11 @@ const PASSED_MS = [25_000, 25_000, 50_000, 10 * HOUR_MS, 10 * HOUR_MS, -10 * HOU
 /** By how much a node's view of the time may be behind or ahead: less than the sum that comes next after or before a limit. */
 const BEHIND_MS = { lease: 30_000, kept: 9 * HOUR_MS };
 
-let database: AuditDatabase;
+const database = sharedByFile(() => openAuditDatabase(auditEntry()));
 let sql: Database;
 
 beforeAll(async () => {
-  database = await openAuditDatabase(auditEntry());
   sql = database.sql;
-});
-
-afterAll(async () => {
-  await database?.[Symbol.asyncDispose]();
 });
 
 async function newAccount(): Promise<AccountId> {

@@ -3,13 +3,14 @@ import { readFileSync } from "node:fs";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { beforeAll, describe, expect, it } from "vitest";
 import { parse } from "yaml";
 import { readConfig } from "../../server/src/config/config.ts";
 import { freePort } from "../fixtures/free-port.ts";
 import { metricOf } from "../fixtures/metrics.ts";
 import { openRaw } from "../fixtures/raw-http.ts";
-import { ROOT, type Service, startService } from "../fixtures/service.ts";
+import { ROOT, startService } from "../fixtures/service.ts";
+import { sharedByFile } from "../fixtures/shared-by-file.ts";
 import { signUpWithKey } from "../fixtures/user.ts";
 import { readDocument } from "./snippets.ts";
 
@@ -41,17 +42,12 @@ const dashboard = readFileSync(join(ROOT, DASHBOARD), "utf8");
 const { panels } = JSON.parse(dashboard) as { panels: { targets?: { expr: string }[] }[] };
 const expressions = panels.flatMap(({ targets = [] }) => targets.map(({ expr }) => expr));
 
-let service: Service;
+const service = sharedByFile(startService);
 let scraped: string;
 
 beforeAll(async () => {
-  service = await startService();
   await signUpWithKey(service.baseUrl);
   scraped = await (await fetch(`${service.baseUrl}/metrics`)).text();
-});
-
-afterAll(async () => {
-  await service?.[Symbol.asyncDispose]();
 });
 
 /** The names of metrics in an expression, those of histograms without the suffix of their parts. */

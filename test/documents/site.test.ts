@@ -1,23 +1,19 @@
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { ROOT, type Service, startService } from "../fixtures/service.ts";
+import { beforeAll, describe, expect, it } from "vitest";
+import { ROOT, startService } from "../fixtures/service.ts";
+import { sharedByFile } from "../fixtures/shared-by-file.ts";
 import { signUpWithKey } from "../fixtures/user.ts";
 import { readDocument } from "./snippets.ts";
 
-let service: Service;
+const service = sharedByFile(startService);
 /** The pages below /docs that links lead to, from its index on, by path. */
 const pages = new Map<string, string>();
 /** Links of pages: "page → link". */
 const links: { readonly from: string; readonly to: URL }[] = [];
 
 beforeAll(async () => {
-  service = await startService();
   await follow("/docs");
-});
-
-afterAll(async () => {
-  await service?.[Symbol.asyncDispose]();
 });
 
 /** Reads a page, and the pages that it links to. */

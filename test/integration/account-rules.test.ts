@@ -1,20 +1,15 @@
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { beforeAll, describe, expect, it } from "vitest";
 import { insertKeys } from "../fixtures/keys.ts";
 import { refusalOf, signInOperator, signUpEnterprise, startOperatedService } from "../fixtures/operator.ts";
 import { outcomeOf, sendChat } from "../fixtures/request.ts";
-import type { Service } from "../fixtures/service.ts";
+import { sharedByFile } from "../fixtures/shared-by-file.ts";
 import { signUp, signUpWithKey, type Visitor, visit } from "../fixtures/user.ts";
 
-let service: Service;
+const service = sharedByFile(startOperatedService);
 let operator: Visitor;
 
 beforeAll(async () => {
-  service = await startOperatedService();
   operator = await signInOperator(service.baseUrl);
-});
-
-afterAll(async () => {
-  await service?.[Symbol.asyncDispose]();
 });
 
 describe("a suspended account", () => {

@@ -1,23 +1,19 @@
 import { get } from "node:http";
 import { gunzipSync } from "node:zlib";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { beforeAll, describe, expect, it } from "vitest";
 import type { Service } from "../fixtures/service.ts";
+import { sharedByFile } from "../fixtures/shared-by-file.ts";
 import { signUp } from "../fixtures/user.ts";
 import { type AuditService, linesOf, reader, startAuditService } from "./audit-service.ts";
 
-let audited: AuditService;
+const audited = sharedByFile(startAuditService);
 let service: Service;
 let chat: AuditService["chat"];
 let exported: AuditService["exported"];
 let listed: AuditService["listed"];
 
 beforeAll(async () => {
-  audited = await startAuditService();
   ({ service, chat, exported, listed } = audited);
-});
-
-afterAll(async () => {
-  await audited?.[Symbol.asyncDispose]();
 });
 
 describe("a question for the head of an export", () => {

@@ -1,23 +1,19 @@
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { beforeAll, describe, expect, it } from "vitest";
 import { refusalOf } from "../fixtures/operator.ts";
 import { sendChat } from "../fixtures/request.ts";
 import type { Service } from "../fixtures/service.ts";
+import { sharedByFile } from "../fixtures/shared-by-file.ts";
 import { signUp, visit } from "../fixtures/user.ts";
 import { type AuditService, type Line, reader, startAuditService } from "./audit-service.ts";
 
-let audited: AuditService;
+const audited = sharedByFile(startAuditService);
 let service: Service;
 let chat: AuditService["chat"];
 let exported: AuditService["exported"];
 let listed: AuditService["listed"];
 
 beforeAll(async () => {
-  audited = await startAuditService();
   ({ service, chat, exported, listed } = audited);
-});
-
-afterAll(async () => {
-  await audited?.[Symbol.asyncDispose]();
 });
 
 describe("the audit log", () => {

@@ -1,22 +1,18 @@
 import { connect } from "node:net";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { type Service, startService } from "../fixtures/service.ts";
+import { beforeAll, describe, expect, it } from "vitest";
+import { startService } from "../fixtures/service.ts";
+import { sharedByFile } from "../fixtures/shared-by-file.ts";
 import { signUpWithKey } from "../fixtures/user.ts";
 
-let service: Service;
+const service = sharedByFile(startService);
 /** A key that works: what is wrong below is the header alone. */
 let key: string;
 let token: string;
 
 beforeAll(async () => {
-  service = await startService();
   const owner = await signUpWithKey(service.baseUrl);
   key = owner.key;
   token = (await owner.trpc.tokens.create.mutate({ name: "script" })).token;
-});
-
-afterAll(async () => {
-  await service?.[Symbol.asyncDispose]();
 });
 
 /** Sends header lines as they are, byte by byte: no client in between that would mend or refuse them. */

@@ -1,19 +1,15 @@
 import { connect } from "node:net";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { RUNTIME, type Service, startService } from "../fixtures/service.ts";
+import { beforeAll, describe, expect, it } from "vitest";
+import { RUNTIME, startService } from "../fixtures/service.ts";
+import { sharedByFile } from "../fixtures/shared-by-file.ts";
 import { signUpWithKey } from "../fixtures/user.ts";
 
 const MAX_BODY_BYTES = 65_536;
-let service: Service;
+const service = sharedByFile(() => startService({ env: { OSTIARY_MAX_BODY_BYTES: String(MAX_BODY_BYTES) } }));
 let key: string;
 
 beforeAll(async () => {
-  service = await startService({ env: { OSTIARY_MAX_BODY_BYTES: String(MAX_BODY_BYTES) } });
   key = (await signUpWithKey(service.baseUrl)).key;
-});
-
-afterAll(async () => {
-  await service?.[Symbol.asyncDispose]();
 });
 
 const messages = [{ role: "user", content: "hi" }];

@@ -1,8 +1,8 @@
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { beforeAll, describe, expect, it } from "vitest";
 import { createAppRouter } from "../../server/src/management/router.ts";
 import type { RpcServices } from "../../server/src/management/rpc-services.ts";
 import { signInOperator, startOperatedService } from "../fixtures/operator.ts";
-import type { Service } from "../fixtures/service.ts";
+import { sharedByFile } from "../fixtures/shared-by-file.ts";
 import { type Owner, PASSWORD, signUp, signUpWithKey, type Visitor, visit } from "../fixtures/user.ts";
 
 /** Whom each procedure is for. A new one must be added here: what it refuses is a decision. */
@@ -56,18 +56,13 @@ function audienceOf(name: string): Audience | undefined {
   );
 }
 
-let service: Service;
+const service = sharedByFile(startOperatedService);
 let owner: Owner;
 let operator: Visitor;
 
 beforeAll(async () => {
-  service = await startOperatedService();
   owner = await signUp(service.baseUrl);
   operator = await signInOperator(service.baseUrl);
-});
-
-afterAll(async () => {
-  await service?.[Symbol.asyncDispose]();
 });
 
 /** Refusals of a caller. Whatever else an answer says, the caller was allowed to ask. */

@@ -1,23 +1,19 @@
 import { request } from "node:http";
 import { brotliDecompressSync, gunzipSync } from "node:zlib";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { beforeAll, describe, expect, it } from "vitest";
 import { insertEntries } from "../fixtures/entries.ts";
-import { type Service, startService } from "../fixtures/service.ts";
+import { startService } from "../fixtures/service.ts";
+import { sharedByFile } from "../fixtures/shared-by-file.ts";
 import { type Owner, signUpWithKey } from "../fixtures/user.ts";
 
-let service: Service;
+const service = sharedByFile(startService);
 let owner: Owner & { readonly key: string };
 let token: string;
 
 beforeAll(async () => {
-  service = await startService();
   owner = await signUpWithKey(service.baseUrl);
   token = (await owner.trpc.tokens.create.mutate({ name: "reader" })).token;
   await insertEntries(service, owner, 500);
-});
-
-afterAll(async () => {
-  await service?.[Symbol.asyncDispose]();
 });
 
 interface Raw {

@@ -1,22 +1,18 @@
 import { type IncomingHttpHeaders, request } from "node:http";
 import { brotliDecompressSync, gunzipSync } from "node:zlib";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { type Service, startService } from "../fixtures/service.ts";
+import { beforeAll, describe, expect, it } from "vitest";
+import { startService } from "../fixtures/service.ts";
+import { sharedByFile } from "../fixtures/shared-by-file.ts";
 
-let service: Service;
+const service = sharedByFile(startService);
 /** The largest script of the page, and its style sheet. */
 let script: string;
 let style: string;
 
 beforeAll(async () => {
-  service = await startService();
   const page = (await get("/")).body.toString();
   script = /src="(\/assets\/[^"]+\.js)"/.exec(page)?.[1] ?? "";
   style = /href="(\/assets\/[^"]+\.css)"/.exec(page)?.[1] ?? "";
-});
-
-afterAll(async () => {
-  await service?.[Symbol.asyncDispose]();
 });
 
 interface Answer {

@@ -1,17 +1,10 @@
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { requireUsableDatabase } from "../../server/src/start/database-check.ts";
 import { startIgnoringPooler } from "../fixtures/ignoring-pooler.ts";
-import { openStatementDatabase, type StatementDatabase } from "../fixtures/statement-database.ts";
+import { sharedByFile } from "../fixtures/shared-by-file.ts";
+import { openStatementDatabase } from "../fixtures/statement-database.ts";
 
-let database: StatementDatabase;
-
-beforeAll(async () => {
-  database = await openStatementDatabase();
-});
-
-afterAll(async () => {
-  await database?.[Symbol.asyncDispose]();
-});
+const database = sharedByFile(openStatementDatabase);
 
 describe("the database of DATABASE_URL", () => {
   it.each([

@@ -2,33 +2,20 @@ import { once } from "node:events";
 import { type AddressInfo, createServer, type Socket } from "node:net";
 import { getHeapSpaceStatistics, setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import type { DatabaseAddress } from "../../server/src/database/database.ts";
 import { insertInHalves } from "../../server/src/database/insert-all.ts";
 import { migrate } from "../../server/src/database/migrate.ts";
 import { toFailure, Unavailable } from "../../server/src/errors/failure.ts";
 import { complaintAbout } from "../../server/src/start/readiness.ts";
 import { MIGRATIONS } from "../fixtures/migrations.ts";
-import {
-  backendOf,
-  openAlone,
-  openStatementDatabase,
-  outcome,
-  type StatementDatabase,
-} from "../fixtures/statement-database.ts";
+import { sharedByFile } from "../fixtures/shared-by-file.ts";
+import { backendOf, openAlone, openStatementDatabase, outcome } from "../fixtures/statement-database.ts";
 
 const SHORT_MS = 2_000;
 const LONG_MS = 60_000;
 
-let database: StatementDatabase;
-
-beforeAll(async () => {
-  database = await openStatementDatabase();
-});
-
-afterAll(async () => {
-  await database?.[Symbol.asyncDispose]();
-});
+const database = sharedByFile(openStatementDatabase);
 
 function open(at = database.address, statementTimeoutMs = SHORT_MS) {
   return openAlone(at, statementTimeoutMs);

@@ -1,28 +1,25 @@
 import ipaddr from "ipaddr.js";
-import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
+import { beforeAll, describe, expect, it, vi } from "vitest";
 import { IpRuleBook } from "../../server/src/accounts/ip-rules.ts";
 import { parseNetworks } from "../../server/src/networks/networks.ts";
 import { signInOperator, signUpEnterprise, startOperatedService } from "../fixtures/operator.ts";
 import { outcomeOf } from "../fixtures/request.ts";
-import type { Service } from "../fixtures/service.ts";
+import { sharedByFile } from "../fixtures/shared-by-file.ts";
 import type { Visitor } from "../fixtures/user.ts";
 
 /** Behind a proxy that is trusted, so that requests can come from anywhere. */
-let service: Service;
+const service = sharedByFile(() =>
+  startOperatedService({ env: { TRUSTED_PROXIES: "127.0.0.1, 10.255.0.0/16" } }),
+);
 let operator: Visitor;
 let accountId: string;
 let key: string;
 
 beforeAll(async () => {
-  service = await startOperatedService({ env: { TRUSTED_PROXIES: "127.0.0.1, 10.255.0.0/16" } });
   operator = await signInOperator(service.baseUrl);
   const owner = await signUpEnterprise(service.baseUrl, operator);
   accountId = owner.accountId;
   key = (await owner.trpc.keys.create.mutate({ name: "ruled" })).key;
-});
-
-afterAll(async () => {
-  await service?.[Symbol.asyncDispose]();
 });
 
 async function setRules(...networks: string[]): Promise<void> {

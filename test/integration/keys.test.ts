@@ -1,19 +1,12 @@
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { openDatabaseOf } from "../fixtures/database.ts";
 import { refusalOf } from "../fixtures/operator.ts";
 import { outcomeOf, statusOf } from "../fixtures/request.ts";
-import { type Service, startService } from "../fixtures/service.ts";
+import { startService } from "../fixtures/service.ts";
+import { sharedByFile } from "../fixtures/shared-by-file.ts";
 import { type Owner, signUp } from "../fixtures/user.ts";
 
-let service: Service;
-
-beforeAll(async () => {
-  service = await startService({ env: { TRUSTED_PROXIES: "127.0.0.1" } });
-});
-
-afterAll(async () => {
-  await service?.[Symbol.asyncDispose]();
-});
+const service = sharedByFile(() => startService({ env: { TRUSTED_PROXIES: "127.0.0.1" } }));
 
 async function activeKeys({ trpc }: Owner): Promise<number> {
   return (await trpc.keys.list.query()).keys.filter(({ state }) => state === "active").length;

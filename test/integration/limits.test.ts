@@ -1,15 +1,13 @@
 import OpenAI, { RateLimitError } from "openai";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { beforeAll, describe, expect, it } from "vitest";
 import { refusalOf, signInOperator, startOperatedService } from "../fixtures/operator.ts";
 import { outcomeOf, sendChat } from "../fixtures/request.ts";
-import { runToExit, type Service } from "../fixtures/service.ts";
+import { runToExit } from "../fixtures/service.ts";
+import { sharedByFile } from "../fixtures/shared-by-file.ts";
 import { signUpWithKey, type Visitor, visit } from "../fixtures/user.ts";
 
-let service: Service;
-let operator: Visitor;
-
-beforeAll(async () => {
-  service = await startOperatedService({
+const service = sharedByFile(() =>
+  startOperatedService({
     env: {
       OSTIARY_PLANS: JSON.stringify({
         free: { requestsPerMinute: 20, tokensPerMinute: null, concurrentRequests: null },
@@ -17,12 +15,12 @@ beforeAll(async () => {
         enterprise: { requestsPerMinute: null, tokensPerMinute: null, concurrentRequests: 2 },
       }),
     },
-  });
-  operator = await signInOperator(service.baseUrl);
-});
+  }),
+);
+let operator: Visitor;
 
-afterAll(async () => {
-  await service?.[Symbol.asyncDispose]();
+beforeAll(async () => {
+  operator = await signInOperator(service.baseUrl);
 });
 
 async function ownerOn(plan: "free" | "pro" | "enterprise") {

@@ -2,22 +2,17 @@ import { setImmediate } from "node:timers/promises";
 import type { AppRouter } from "@ostiary/server/router";
 import { createTRPCClient, httpBatchLink, httpLink, type TRPCClientError } from "@trpc/client";
 import superjson from "superjson";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { beforeAll, describe, expect, it } from "vitest";
 import { refusalOf, signInOperator, signUpEnterprise, startOperatedService } from "../fixtures/operator.ts";
-import type { Service } from "../fixtures/service.ts";
+import { sharedByFile } from "../fixtures/shared-by-file.ts";
 import { slowPost } from "../fixtures/slow-post.ts";
 import { PASSWORD, signUp, signUpWithKey, type Visitor, visit } from "../fixtures/user.ts";
 
-let service: Service;
+const service = sharedByFile(startOperatedService);
 let operator: Visitor;
 
 beforeAll(async () => {
-  service = await startOperatedService();
   operator = await signInOperator(service.baseUrl);
-});
-
-afterAll(async () => {
-  await service?.[Symbol.asyncDispose]();
 });
 
 /** A mutation whose body is held back after its first bytes, until `finish`. */

@@ -1,19 +1,15 @@
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { beforeAll, describe, expect, it } from "vitest";
 import { singleLine } from "../../server/src/management/procedures/inputs.ts";
 import { refusalOf } from "../fixtures/operator.ts";
-import { type Service, startService } from "../fixtures/service.ts";
+import { startService } from "../fixtures/service.ts";
+import { sharedByFile } from "../fixtures/shared-by-file.ts";
 import { type Owner, PASSWORD, signUp, visit } from "../fixtures/user.ts";
 
-let service: Service;
+const service = sharedByFile(startService);
 let owner: Owner;
 
 beforeAll(async () => {
-  service = await startService();
   owner = await signUp(service.baseUrl);
-});
-
-afterAll(async () => {
-  await service?.[Symbol.asyncDispose]();
 });
 
 // The rules for labels of domain names: RFC 5892, appendix A.1 and A.2.

@@ -1,31 +1,27 @@
 import { createConfig, lintFromString } from "@redocly/openapi-core";
 import { Ajv2020 } from "ajv/dist/2020.js";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { beforeAll, describe, expect, it } from "vitest";
 import { ERROR_CODES } from "../../sdk/src/contract/error-codes.ts";
 import { createCompressor } from "../../server/src/operations/compressed-body.ts";
 import { getOpenApi } from "../../server/src/operations/openapi-document.ts";
 import { sendChat } from "../fixtures/request.ts";
 import { accountIdOf, openResponseStore, responseOf } from "../fixtures/responses.ts";
-import { type Service, startService } from "../fixtures/service.ts";
+import { startService } from "../fixtures/service.ts";
+import { sharedByFile } from "../fixtures/shared-by-file.ts";
 import { type Owner, signUpWithKey } from "../fixtures/user.ts";
 
-let service: Service;
+const service = sharedByFile(startService);
 let owner: Owner & { readonly key: string };
 let token: string;
 // biome-ignore lint/suspicious/noExplicitAny: a document of any shape, until it has been looked at
 let document: any;
 
 beforeAll(async () => {
-  service = await startService();
   const response = await fetch(`${service.baseUrl}/v1/openapi.json`);
   expect(response.status).toBe(200);
   document = await response.json();
   owner = await signUpWithKey(service.baseUrl);
   token = (await owner.trpc.tokens.create.mutate({ name: "script" })).token;
-});
-
-afterAll(async () => {
-  await service?.[Symbol.asyncDispose]();
 });
 
 interface Described {

@@ -2,31 +2,27 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { existsSync } from "node:fs";
 import { open } from "node:fs/promises";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { beforeAll, describe, expect, it } from "vitest";
 import { runOperatorCommand } from "../fixtures/command.ts";
 import { freePort } from "../fixtures/free-port.ts";
 import { startModelServer } from "../fixtures/model-server.ts";
 import { OPERATOR_ENV, startOperatedService } from "../fixtures/operator.ts";
 import { outcomeOf } from "../fixtures/request.ts";
-import { ROOT, RUNTIME, type Service } from "../fixtures/service.ts";
+import { ROOT, RUNTIME } from "../fixtures/service.ts";
+import { sharedByFile } from "../fixtures/shared-by-file.ts";
 import { signUpWithKey, visit } from "../fixtures/user.ts";
 import { loopback } from "../sdk/loopback.ts";
 
 /** Writing to it fails as on a full disk. */
 const FULL_DEVICE = "/dev/full";
 
-let service: Service;
+const service = sharedByFile(startOperatedService);
 let env: Record<string, string>;
 
 beforeAll(async () => {
-  service = await startOperatedService();
   const base = { OSTIARY_BASE_URL: `${service.baseUrl}/v1` };
   const { stdout } = await runOperatorCommand(["token", "tests"], { ...base, ...OPERATOR_ENV });
   env = { ...base, OSTIARY_MANAGEMENT_TOKEN: stdout.trim() };
-});
-
-afterAll(async () => {
-  await service?.[Symbol.asyncDispose]();
 });
 
 /** Runs a command that is to succeed. @returns what it printed. */

@@ -1,21 +1,17 @@
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { beforeAll, describe, expect, it } from "vitest";
 import { refusalOf, signInOperator, startOperatedService } from "../fixtures/operator.ts";
-import { type Service, startService } from "../fixtures/service.ts";
+import { startService } from "../fixtures/service.ts";
+import { sharedByFile } from "../fixtures/shared-by-file.ts";
 import { PASSWORD, signUp, signUpWithKey, type Visitor, visit } from "../fixtures/user.ts";
 
 /** What the built-in plans give: 5 USD. */
 const STARTING_CREDITS = 5_000_000_000n;
 
-let service: Service;
+const service = sharedByFile(startOperatedService);
 let operator: Visitor;
 
 beforeAll(async () => {
-  service = await startOperatedService();
   operator = await signInOperator(service.baseUrl);
-});
-
-afterAll(async () => {
-  await service?.[Symbol.asyncDispose]();
 });
 
 describe("an operator", () => {

@@ -1,7 +1,8 @@
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { beforeAll, describe, expect, it } from "vitest";
 import type { AccountId } from "../../server/src/contract/account.ts";
 import { accountIdOf, type OpenResponseStore, openResponseStore, responseOf } from "../fixtures/responses.ts";
 import { RUNTIME, type Service, startService } from "../fixtures/service.ts";
+import { sharedByFile } from "../fixtures/shared-by-file.ts";
 import { signUpWithKey } from "../fixtures/user.ts";
 import {
   answerOf,
@@ -13,7 +14,7 @@ import {
 
 const CLOCK = new URL("../fixtures/shifted-clock.mjs", import.meta.url).href;
 
-let storing: StoringService;
+const storing = sharedByFile(startStoringService);
 let service: Service;
 let stored: OpenResponseStore;
 let owner: StoringService["owner"];
@@ -22,12 +23,7 @@ let ask: StoringService["ask"];
 let save: StoringService["save"];
 
 beforeAll(async () => {
-  storing = await startStoringService();
   ({ service, stored, owner, accountId, ask, save } = storing);
-});
-
-afterAll(async () => {
-  await storing?.[Symbol.asyncDispose]();
 });
 
 /** The environment of a service that deletes what is old all the time. */

@@ -1,5 +1,5 @@
 import { randomBytes } from "node:crypto";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { beforeAll, describe, expect, it } from "vitest";
 import type { AccountId } from "../../server/src/contract/account.ts";
 import { openDatabase } from "../../server/src/database/database.ts";
 import { toFailure } from "../../server/src/errors/failure.ts";
@@ -14,10 +14,11 @@ import { SNIPPETS } from "../documents/snippets.ts";
 import { sendChat } from "../fixtures/request.ts";
 import { accountIdOf, type OpenResponseStore, responseOf } from "../fixtures/responses.ts";
 import type { Service } from "../fixtures/service.ts";
+import { sharedByFile } from "../fixtures/shared-by-file.ts";
 import { signUpWithKey } from "../fixtures/user.ts";
 import { answerOf, failureOf, type StoringService, startStoringService } from "./storing-service.ts";
 
-let storing: StoringService;
+const storing = sharedByFile(startStoringService);
 let service: Service;
 let stored: OpenResponseStore;
 let accountId: AccountId;
@@ -25,12 +26,7 @@ let ask: StoringService["ask"];
 let save: StoringService["save"];
 
 beforeAll(async () => {
-  storing = await startStoringService();
   ({ service, stored, accountId, ask, save } = storing);
-});
-
-afterAll(async () => {
-  await storing?.[Symbol.asyncDispose]();
 });
 
 describe("a history", () => {

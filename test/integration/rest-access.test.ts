@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { beforeAll, describe, expect, it } from "vitest";
 import {
   type EnterpriseOwner,
   signInOperator,
@@ -8,19 +8,14 @@ import {
 import { openRaw } from "../fixtures/raw-http.ts";
 import { statusOf } from "../fixtures/request.ts";
 import { type RestReply, type RestRequest, sendRest } from "../fixtures/rest.ts";
-import type { Service } from "../fixtures/service.ts";
+import { sharedByFile } from "../fixtures/shared-by-file.ts";
 import { signUp, type Visitor } from "../fixtures/user.ts";
 
-let service: Service;
+const service = sharedByFile(startOperatedService);
 let operator: Visitor;
 
 beforeAll(async () => {
-  service = await startOperatedService();
   operator = await signInOperator(service.baseUrl);
-});
-
-afterAll(async () => {
-  await service?.[Symbol.asyncDispose]();
 });
 
 function send(method: string, path: string, request?: RestRequest): Promise<RestReply> {

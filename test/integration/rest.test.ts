@@ -1,24 +1,19 @@
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { beforeAll, describe, expect, it } from "vitest";
 import { signInOperator, startOperatedService } from "../fixtures/operator.ts";
 import { sendChat, statusOf } from "../fixtures/request.ts";
 import { type RestReply, type RestRequest, sendRest } from "../fixtures/rest.ts";
-import type { Service } from "../fixtures/service.ts";
+import { sharedByFile } from "../fixtures/shared-by-file.ts";
 import { type Owner, signUp } from "../fixtures/user.ts";
 
-let service: Service;
+const service = sharedByFile(startOperatedService);
 let owner: Owner;
 let token: string;
 let key: string;
 
 beforeAll(async () => {
-  service = await startOperatedService();
   owner = await signUp(service.baseUrl);
   token = (await owner.trpc.tokens.create.mutate({ name: "script" })).token;
   key = (await owner.trpc.keys.create.mutate({ name: "reader" })).key;
-});
-
-afterAll(async () => {
-  await service?.[Symbol.asyncDispose]();
 });
 
 /** With the management token, unless another credential is given. */

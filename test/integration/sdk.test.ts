@@ -1,20 +1,16 @@
 import Ostiary, { AuthenticationError, InternalServerError, NotFoundError } from "ostiary";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { type Service, startService } from "../fixtures/service.ts";
+import { beforeAll, describe, expect, it } from "vitest";
+import { startService } from "../fixtures/service.ts";
+import { sharedByFile } from "../fixtures/shared-by-file.ts";
 import { signUpWithKey } from "../fixtures/user.ts";
 
-let service: Service;
+const service = sharedByFile(startService);
 let owner: Awaited<ReturnType<typeof signUpWithKey>>;
 let client: Ostiary;
 
 beforeAll(async () => {
-  service = await startService();
   owner = await signUpWithKey(service.baseUrl);
   client = new Ostiary({ apiKey: owner.key, baseURL: service.baseUrl, maxRetries: 0 });
-});
-
-afterAll(async () => {
-  await service?.[Symbol.asyncDispose]();
 });
 
 const ask = (content: string) => ({ model: "sandbox/echo", messages: [{ role: "user" as const, content }] });

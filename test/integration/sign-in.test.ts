@@ -1,20 +1,13 @@
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import type { Transaction } from "../../server/src/database/database.ts";
 import { openDatabaseOf } from "../fixtures/database.ts";
 import { refusalOf } from "../fixtures/operator.ts";
-import { RUNTIME, type Service, startService } from "../fixtures/service.ts";
+import { RUNTIME, startService } from "../fixtures/service.ts";
+import { sharedByFile } from "../fixtures/shared-by-file.ts";
 import { PASSWORD, signUp, signUpWithKey, type Visitor, visit } from "../fixtures/user.ts";
 
 /** Behind a proxy that is trusted, so that attempts can come from anywhere. */
-let service: Service;
-
-beforeAll(async () => {
-  service = await startService({ env: { TRUSTED_PROXIES: "127.0.0.1" } });
-});
-
-afterAll(async () => {
-  await service?.[Symbol.asyncDispose]();
-});
+const service = sharedByFile(() => startService({ env: { TRUSTED_PROXIES: "127.0.0.1" } }));
 
 let lastAddress = 0;
 /** An address without sign-in attempts. */

@@ -1,18 +1,11 @@
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { metricOf } from "../fixtures/metrics.ts";
 import { answerWhole, chunkOf } from "../fixtures/model-server.ts";
-import { type RoutedService, startRoutedService } from "./routed-service.ts";
+import { sharedByFile } from "../fixtures/shared-by-file.ts";
+import { startRoutedService } from "./routed-service.ts";
 import type { Answer } from "./upstream-faults.ts";
 
-let service: RoutedService;
-
-beforeAll(async () => {
-  service = await startRoutedService();
-});
-
-afterAll(async () => {
-  await service?.[Symbol.asyncDispose]();
-});
+const service = sharedByFile(startRoutedService);
 
 const failsWithUsage: Answer = ({ response }) =>
   void response.setHeader("content-type", "application/json").end(

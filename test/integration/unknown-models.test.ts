@@ -1,25 +1,18 @@
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { UNKNOWN_MODEL } from "../../sdk/src/contract/audit-enums.ts";
 import { findUsageMismatches } from "../../server/src/audit/reconciliation.ts";
 import type { Database } from "../../server/src/database/database.ts";
 import { openDatabaseOf } from "../fixtures/database.ts";
 import { openFormerDatabase } from "../fixtures/former-database.ts";
-import { type Service, startService } from "../fixtures/service.ts";
+import { startService } from "../fixtures/service.ts";
+import { sharedByFile } from "../fixtures/shared-by-file.ts";
 import { signUpWithKey } from "../fixtures/user.ts";
 
 const HOUR_MS = 60 * 60_000;
 /** The last migration before all unknown models had one name. */
 const LAST_BEFORE = "0011";
 
-let service: Service;
-
-beforeAll(async () => {
-  service = await startService();
-});
-
-afterAll(async () => {
-  await service?.[Symbol.asyncDispose]();
-});
+const service = sharedByFile(startService);
 
 const today = { from: new Date(Date.now() - 24 * HOUR_MS), to: new Date(Date.now() + 24 * HOUR_MS) };
 

@@ -1,20 +1,13 @@
 import { connect } from "node:net";
 import { text } from "node:stream/consumers";
 import { createServer } from "vite";
-import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { openRaw } from "../fixtures/raw-http.ts";
-import { ROOT, type Service, startService } from "../fixtures/service.ts";
+import { ROOT, startService } from "../fixtures/service.ts";
+import { sharedByFile } from "../fixtures/shared-by-file.ts";
 import { PASSWORD, signUp, visit } from "../fixtures/user.ts";
 
-let service: Service;
-
-beforeAll(async () => {
-  service = await startService();
-});
-
-afterAll(async () => {
-  await service?.[Symbol.asyncDispose]();
-});
+const service = sharedByFile(startService);
 
 describe("the dashboard", () => {
   it("is served at / and at its own paths, with a policy that allows nothing from other origins", async () => {

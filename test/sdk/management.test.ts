@@ -1,14 +1,15 @@
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { beforeAll, describe, expect, it } from "vitest";
 import { Ostiary } from "../../sdk/src/client.ts";
 import { AuthenticationError, ConflictError, PermissionDeniedError } from "../../sdk/src/core/errors.ts";
 import { OstiaryOperator } from "../../sdk/src/operator.ts";
 import { signInOperator } from "../fixtures/operator.ts";
 import { type Service, startService } from "../fixtures/service.ts";
+import { sharedByFile } from "../fixtures/shared-by-file.ts";
 import { openTcpProxy } from "../fixtures/tcp-proxy.ts";
 import { type Owner, signUp } from "../fixtures/user.ts";
 import { type ManagedService, startManagedService } from "./managed-service.ts";
 
-let managed: ManagedService;
+const managed = sharedByFile(startManagedService);
 let service: Service;
 let owner: Owner;
 let key: string;
@@ -16,12 +17,7 @@ let token: string;
 let client: ManagedService["client"];
 
 beforeAll(async () => {
-  managed = await startManagedService();
   ({ service, owner, key, token, client } = managed);
-});
-
-afterAll(async () => {
-  await managed?.[Symbol.asyncDispose]();
 });
 
 describe("periods", () => {
