@@ -116,6 +116,12 @@ it.each(["during a poll", "right after a poll", "between two polls"])(
     await vi.advanceTimersByTimeAsync(SOON_MS);
     expect(isTold).toBe(true);
     expect(await news).toMatchObject({ value: { upTo: 1n } });
+    // Then it is polled as before.
+    polled = [];
+    void follower.next();
+    await vi.advanceTimersByTimeAsync(3 * POLL_MS);
+    expect(polled.length).toBeGreaterThan(1);
+    expect(polled.length).toBeLessThanOrEqual(3);
     leaving.abort();
     await follower.return(null);
   },
@@ -254,6 +260,19 @@ it("followers are told to reconnect when the service stops, at once and whether 
   expect(await busy.next()(0)).toMatchObject(stopping);
   expect(vi.getTimerCount()).toBe(0);
 });
+
+it.each([0, SOON_MS / 2, 2 * SOON_MS, POLL_MS])(
+  "polls end soon when the service stops %i ms after one began",
+  async (ms) => {
+    const { next } = await follow();
+    const news = next();
+    await vi.advanceTimersByTimeAsync(POLL_MS + ms);
+    tail.close();
+    expect(await news(0)).toMatchObject({ code: "server_is_overloaded" });
+    await vi.advanceTimersByTimeAsync(SOON_MS);
+    expect(vi.getTimerCount()).toBe(0);
+  },
+);
 
 it("an account has fifty followers at most, and room for another one when one has left", async () => {
   const large = new AuditTail(reader, new Reads(() => performance.now()));
