@@ -91,7 +91,7 @@ describe("an export in pages", () => {
       await expect(textOf(await begin())).rejects.toThrow("no more pages");
       await (await begin()).return?.();
     }
-    const running = [];
+    const running: AsyncIterableIterator<string>[] = [];
     await expect(
       (async () => {
         for (let number = 0; number < 100; number++) running.push(await begin());

@@ -219,15 +219,15 @@ describe("the generation of a Redis", () => {
 });
 
 describe("the settings of nodes", () => {
-  const DIGESTS = { plans: "", catalog: "", prices: "", responses: "" };
-  const OWN = { version: "1", digests: DIGESTS };
+  const digests = { plans: "a", catalog: "b", prices: "c", responses: "d" };
+  const OWN = { version: "1", digests };
 
   it("are told to the other live nodes, of their present process only", async () => {
     const [one, two] = [await enter("one"), await enter("two")];
     expect(await nodes.exchangeSettings(one, OWN)).toMatchObject([{ nodeId: two.id, version: null }]);
-    await nodes.exchangeSettings(two, { version: "2", digests: DIGESTS });
+    await nodes.exchangeSettings(two, { version: "2", digests });
     expect(await nodes.exchangeSettings(one, OWN)).toMatchObject([{ label: "two", version: "2" }]);
-    await nodes.exchangeSettings(two, { version: "3", digests: DIGESTS });
+    await nodes.exchangeSettings(two, { version: "3", digests });
     expect(await nodes.exchangeSettings(one, OWN)).toMatchObject([{ version: "3" }]);
     await enter("two again", "redis", two.id);
     expect(await nodes.exchangeSettings(one, OWN)).toMatchObject([{ label: "two again", version: null }]);
@@ -237,7 +237,7 @@ describe("the settings of nodes", () => {
     // It is called again and again, so only changes are written.
     expect([...(await written())]).toEqual(before);
     // The former process is still running.
-    await nodes.exchangeSettings(two, { version: "4", digests: DIGESTS });
+    await nodes.exchangeSettings(two, { version: "4", digests });
     expect(await nodes.exchangeSettings(one, OWN)).toMatchObject([{ version: null }]);
     await seenAgo(two, "1 minute");
     expect(await nodes.exchangeSettings(one, OWN)).toEqual([]);
