@@ -20,11 +20,18 @@ let pages: ExportedLines[];
 /** After which entries they were read. */
 let readAfter: (EntryId | null)[];
 let log: AuditLog;
+/** What retention has deleted when an export continues. */
+let removed: Removed;
 
 beforeEach(() => {
   readAfter = [];
-  const reader: Pick<PostgresAuditReader, "asOf" | "exportEntries"> = {
+  removed = NOTHING;
+  const reader: Pick<PostgresAuditReader, "asOf" | "exportEntries" | "removed" | "provedLines"> = {
     asOf: async () => 7n as AsOf,
+    removed: async () => removed,
+    provedLines: async function* () {
+      yield "proof\n";
+    },
     exportEntries: async (_plan, after) => {
       const page = pages[readAfter.length];
       readAfter.push(after);
@@ -36,8 +43,10 @@ beforeEach(() => {
   log = new AuditLog(reader as PostgresAuditReader, recorder as Recorder, new Reads(() => 0), () => 0);
 });
 
-const begin = () =>
-  log.export(ACCOUNT, { format: "ndjson", filter: filterOf({}), cursor: null, isProved: false });
+const NOTHING: Removed = { batches: 0n, upTo: null };
+
+const begin = (cursor: string | null = null, isProved = false) =>
+  log.export(ACCOUNT, { format: "ndjson", filter: filterOf({}), cursor, isProved });
 
 async function textOf(exported: AsyncIterable<string>): Promise<string> {
   let text = "";
@@ -53,8 +62,6 @@ function page(
 ): ExportedLines {
   return { text: `to ${last}\n`, count, last: entry(last), searchedTo, removed };
 }
-
-const NOTHING: Removed = { batches: 0n, upTo: null };
 
 describe("an export in pages", () => {
   it("goes on after a full page, and after a search that found little, up to the end", async () => {
@@ -98,5 +105,62 @@ describe("an export in pages", () => {
       })(),
     ).rejects.toMatchObject({ code: "rate_limit_exceeded" });
     for (const left of running) await left.return?.();
+  });
+});
+
+describe("an export that continues after retention has deleted entries", () => {
+  const after = `7~${entry(5)}`;
+
+  it.each<[string, string, Removed]>([
+    ["before its cursor", after, { batches: 2n, upTo: entry(5) }],
+    ["before its first batch", `${after}~2-3`, { batches: 1n, upTo: entry(5) }],
+    ["and has only the first line of its proof", `${after}~0-0`, { batches: 5n, upTo: entry(9) }],
+    ["and has everything", `${after}~2-3~end`, { batches: 5n, upTo: entry(9) }],
+    ["and has all entries of its period", `${after}~2-3~rest3.0`, { batches: 1n, upTo: entry(9) }],
+  ])("goes on: %s", async (_, cursor, deleted) => {
+    removed = deleted;
+    pages = [page(6, deleted, { count: 1 })];
+    const isProved = cursor !== after;
+    expect(await textOf(await begin(cursor, isProved))).toBe(isProved ? "proof\n" : "to 6\n");
+  });
+
+  it.each<[string, string, Removed]>([
+    ["after its cursor", after, { batches: 2n, upTo: entry(6) }],
+    ["after its cursor, with a proof", `${after}~2-3`, { batches: 1n, upTo: entry(6) }],
+    ["of its first batch", `${after}~2-3`, { batches: 2n, upTo: entry(5) }],
+    [
+      "of its first batch, whatever it still has to prove",
+      `${after}~2-3~rest3.0`,
+      { batches: 2n, upTo: entry(9) },
+    ],
+    [
+      "after its cursor, in the middle of the proof of a batch",
+      `${after}~2-3~batch3.0`,
+      { batches: 1n, upTo: entry(9) },
+    ],
+  ])("is refused: %s", async (_, cursor, deleted) => {
+    removed = deleted;
+    await expect(begin(cursor, cursor !== after)).rejects.toMatchObject({
+      code: "not_found",
+      param: "cursor",
+    });
+  });
+
+  it.each([
+    [after, true],
+    [`${after}~2-3`, false],
+  ])(
+    "is refused if it asks for a proof that it did not have, or the other way round: %s",
+    async (cursor, isProved) => {
+      await expect(begin(cursor, isProved)).rejects.toMatchObject({
+        code: "invalid_request",
+        param: "cursor",
+      });
+    },
+  );
+
+  it("is refused if its cursor is of another selection", async () => {
+    const cursor = `7${"0".repeat(20)}~${entry(5)}`;
+    await expect(begin(cursor)).rejects.toMatchObject({ code: "invalid_request", param: "cursor" });
   });
 });
