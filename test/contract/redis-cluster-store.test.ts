@@ -64,10 +64,14 @@ describe.skipIf(process.env.OSTIARY_TEST_REDIS_URL === undefined)(
         await store.moveTo(position, position);
         expect(await store.position()).toEqual(position);
       }
-      for (const primary of cluster.primaries) {
-        await primary.command("flushall");
-        expect(await store.position()).toEqual(primary === cluster.primaries.at(-1) ? null : positions[1]);
-      }
+      const [first, ...others] = cluster.primaries;
+      const key = await first?.command("keys", "*:position*");
+      await first?.command("hset", key?.trim() ?? "", "tick", "3");
+      expect(await store.position()).toEqual(positions[1]);
+      for (const primary of others) await primary.command("flushall");
+      expect(await store.position()).toEqual({ epoch: "", tick: 3n });
+      await first?.command("flushall");
+      expect(await store.position()).toBeNull();
     });
 
     it("does not identify itself while any one primary does not", async () => {
