@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import { beforeEach, describe, expect, it } from "vitest";
 import { Access } from "../../server/src/access/access.ts";
+import { SnapshotCache } from "../../server/src/access/snapshot-cache.ts";
 import { IpRuleBook } from "../../server/src/accounts/ip-rules.ts";
 import { Admissions } from "../../server/src/admission/admissions.ts";
 import { MemoryAdmissionStore } from "../../server/src/admission/memory-store.ts";
@@ -51,12 +52,13 @@ beforeEach(() => {
         reads++;
         const [found] = [...states].filter(([key]) => digestOf(key).equals(digest));
         const snapshot =
-          found === undefined ? null : { key: { id: idOf(found[0]), keyId: "abcd", state: found[1] }, account };
+          found === undefined
+            ? null
+            : { key: { id: idOf(found[0]), keyId: "abcd", state: found[1] }, account };
         await beforeAnswer();
         return snapshot;
       },
-      findDigest: async (accountId, id) =>
-        accountId === ACCOUNT && states.has(id) ? digestOf(id) : null,
+      findDigest: async (accountId, id) => (accountId === ACCOUNT && states.has(id) ? digestOf(id) : null),
     },
     admissions,
     limitsOf: () => limits,
@@ -133,6 +135,26 @@ describe("a key string", () => {
   });
 });
 
+describe("the cache of snapshots", () => {
+  it("shares an account among its keys, and keeps the newest one if reads end in another order", () => {
+    const cache = new SnapshotCache();
+    const snapshotOf = (key: string, version: bigint): KeySnapshot => ({
+      key: { id: idOf(key), keyId: "abcd", state: "active" },
+      account: { ...account, version },
+    });
+    const held = cache.set("one", snapshotOf("one", 2n));
+    const older = snapshotOf("other", 1n);
+    expect(cache.set("other", older)).toBe(older);
+    expect(cache.get("one")?.account).toBe(held.account);
+    expect(cache.get("other")).toBeUndefined();
+    expect(cache.set("other", snapshotOf("other", 2n)).account).toBe(held.account);
+    expect(cache.get("other")?.account).toBe(held.account);
+    const newer = snapshotOf("other", 3n);
+    expect(cache.set("other", newer).account).toBe(newer.account);
+    expect(cache.get("one")).toBeUndefined();
+  });
+});
+
 describe("a request", () => {
   it("is refused for its key first, then for its account, and then for its address", async () => {
     account = { ...account, state: "suspended", ipRules: RULES };
@@ -180,7 +202,21 @@ describe("a request", () => {
     };
     const caller = await access.authenticate(headerOf(ONE));
     expect(access.seemsRefused(caller, null)).toBe(false);
+    // What was read before is not kept.
+    expect(access.seemsRefused(await access.authenticate(headerOf(ONE)), null)).toBe(true);
     await expect(access.authorize(caller, null)).rejects.toMatchObject(refusal("account_suspended"));
+  });
+
+  it("is refused for a revoked key whose state was read before the store was lost, which agrees with it", async () => {
+    beforeAnswer = async () => {
+      if (reads !== 2) return;
+      states.set(ONE, "revoked");
+      admissions.fence("for a test");
+      admissions.lift();
+    };
+    const caller = await access.authenticate(headerOf(ONE));
+    expect(access.seemsRefused(caller, null)).toBe(false);
+    await expect(access.authorize(caller, null)).rejects.toMatchObject(refusal("revoked_api_key"));
   });
 
   it("of a revoked key is refused though another key of the account was read since", async () => {
@@ -196,7 +232,9 @@ describe("a request", () => {
   it("without tokens passes the limit on tokens, and waits of more than 59 seconds are told in parts", async () => {
     limits = { ...UNLIMITED, tokensPerMinute: 10 };
     const caller = await access.authenticate(headerOf(ONE));
-    await access.authorizeAndAdmit(caller, null, 10);
+    const { admitted } = await access.authorizeAndAdmit(caller, null, 10);
+    // It has taken more than was estimated.
+    await admitted?.end(20);
     await expect(access.authorizeAndAdmit(caller, null, 1)).rejects.toMatchObject({
       failure: { code: "rate_limit_exceeded", retryAfterMs: 59_000 },
     });
