@@ -240,6 +240,18 @@ describe("the proof of an export", () => {
     }
   });
 
+  it("of a search shows no entry that the search leaves out, and that of a period those of its batches", async () => {
+    const models = ["acme/wanted", "acme/secret", "acme/wanted", "acme/secret"];
+    const { accountId } = await recordLog(database, [
+      models.map((model, atMs) => ({ atMs, status: 200, model })),
+    ]);
+    const found = (await provedExport(database, accountId, { model: "acme/wanted" })).join("\n");
+    expect(found).toContain("acme/wanted");
+    expect(found).not.toContain("acme/secret");
+    const period = await provedExport(database, accountId, { from: new Date(START_MS + 2) });
+    expect(period.join("\n")).toContain("acme/secret");
+  });
+
   it("is matched with any pattern in a time that the length of a text bounds", async () => {
     const model = "a".repeat(256);
     const { accountId } = await recordLog(database, [[{ atMs: 0, status: 200, model }]]);

@@ -1,3 +1,4 @@
+import { v7 as uuidv7 } from "uuid";
 import { beforeAll, describe, expect, it } from "vitest";
 import { verifyAuditExport } from "../../sdk/src/audit/verify-export.ts";
 import { AuditLog } from "../../server/src/audit/audit-log.ts";
@@ -6,7 +7,7 @@ import { type EntryFilter, filterOf } from "../../server/src/audit/filter.ts";
 import type { Recorder } from "../../server/src/audit/recorder.ts";
 import type { ExportFormat } from "../../server/src/audit/selection.ts";
 import type { AccountId } from "../../server/src/contract/account.ts";
-import { timeOfEntry } from "../../server/src/contract/entry.ts";
+import { type EntryId, timeOfEntry } from "../../server/src/contract/entry.ts";
 import { BUILT_IN_PLANS } from "../../server/src/contract/plans.ts";
 import { Reads } from "../../server/src/database/reads.ts";
 import { openAuditDatabase } from "../fixtures/audit-database.ts";
@@ -78,6 +79,32 @@ const EXPORTS: readonly (readonly [string, Export])[] = [
     { format: "ndjson", filter: { from: new Date(0), to: new Date(Date.UTC(2026, 1, 28)) }, isProved: true },
   ],
 ];
+
+describe.each<[string, Export]>([
+  ["CSV", { format: "csv", filter: {}, isProved: false }],
+  ["NDJSON with a filter", { format: "ndjson", filter: { status: { from: 200, to: 200 } }, isProved: false }],
+  ["NDJSON with a proof", { format: "ndjson", filter: {}, isProved: true }],
+])("an export of a period that has not passed, as %s", (_, wanted) => {
+  it("has nothing that is recorded after it has begun, wherever it continues", async () => {
+    const { accountId, entries } = await recordLog(
+      database,
+      [0, 1, 2].map((batch) =>
+        Array.from({ length: 10 }, (_, index) => ({ atMs: 100 * batch + 10 * index, status: 200 })),
+      ),
+    );
+    const whole = await linesIn(await begin(accountId, wanted));
+    // One whose request began long before, and one of a later request.
+    for (const atMs of [255, 1_000]) {
+      const at = new Date((entries[0]?.at.getTime() ?? 0) + atMs);
+      const id = uuidv7({ msecs: at.getTime() }) as EntryId;
+      await database.audit.insertEntries(entries.slice(0, 1).map((entry) => ({ ...entry, id, at })));
+    }
+    for (const lines of [1, 15, whole.length - 1]) {
+      const cursor = cursorOf(whole[lines - 1]);
+      expect(await linesIn(await begin(accountId, wanted, cursor))).toEqual(whole.slice(lines));
+    }
+  });
+});
 
 describe.each(EXPORTS)("an export as %s", (_, wanted) => {
   it("does not continue after entries that retention has deleted", async () => {
