@@ -124,6 +124,14 @@ describe("the live tail of the audit log", () => {
     again.leave();
   });
 
+  it("tells of a gap although there is no entry yet, as after a restore of the database", async () => {
+    const { headers } = await ownerWithKey();
+    const tail = await follow(headers, { lastEventId: "999999" });
+    await expect.poll(() => tail.lastEventId()).not.toBe("");
+    expect(tail.lastEventId()).not.toBe("999999");
+    tail.leave();
+  });
+
   it("sends only matching entries of its own account", async () => {
     const one = await ownerWithKey();
     const other = await ownerWithKey();
