@@ -24,10 +24,10 @@ afterAll(async () => {
 const TIMEOUTS = { connectMs: 60_000, firstByteMs: 60_000, idleMs: 60_000, totalMs: 60_000 };
 
 /** Sends a request, and reads its answer to the end. */
-async function ask(transport: UndiciTransport, url: string): Promise<number> {
+async function ask(transport: UndiciTransport, url: string, body: Uint8Array | null = null): Promise<number> {
   const signal = new RequestAbort();
-  const request = { url, method: "GET", headers: [], body: null, signal, timeouts: TIMEOUTS } as const;
-  const response = await transport.send(request);
+  const method = body === null ? "GET" : "POST";
+  const response = await transport.send({ url, method, headers: [], body, signal, timeouts: TIMEOUTS });
   for await (const _ of response.body);
   return response.status;
 }
@@ -108,6 +108,49 @@ describe("an upstream whose name server does not answer", () => {
       resolver.answer(failure("ENOTFOUND")),
       expect(gone).rejects.toMatchObject({ fault: "connect" }),
     ]);
+  });
+});
+
+describe("a body of any size", () => {
+  it("arrives whole, with its length, and its connection stays open", async () => {
+    const received: (readonly [declared: string | undefined, bytes: number])[] = [];
+    let closed = 0;
+    const counting = createServer(async (incoming, response) => {
+      incoming.socket.once("close", () => closed++);
+      let bytes = 0;
+      for await (const part of incoming) bytes += part.length;
+      received.push([incoming.headers["content-length"], bytes]);
+      response.end("{}");
+    });
+    await once(counting.listen(0, "127.0.0.1"), "listening");
+    const transport = new UndiciTransport();
+    const url = `http://127.0.0.1:${(counting.address() as AddressInfo).port}/`;
+    const sizes = [1, 32 * 1024, 32 * 1024 + 1, 5_000_000, 2];
+    for (const size of sizes) expect(await ask(transport, url, new Uint8Array(size))).toBe(200);
+    expect(received).toEqual(sizes.map((size) => [String(size), size]));
+    expect(closed).toBe(0);
+    await transport.close();
+    await once(counting.close(), "close");
+  });
+
+  it("may be refused before it has arrived", async () => {
+    let end = () => {};
+    const refusing = createRawServer((socket) => {
+      socket.on("error", () => {});
+      // It reads no further than the head.
+      socket.once("data", () => {
+        socket.pause();
+        socket.write("HTTP/1.1 413 Content Too Large\r\ncontent-length: 2\r\n\r\n{}");
+        end = () => void socket.destroy();
+      });
+    });
+    await once(refusing.listen(0, "127.0.0.1"), "listening");
+    const transport = new UndiciTransport();
+    const url = `http://127.0.0.1:${(refusing.address() as AddressInfo).port}/`;
+    expect(await ask(transport, url, new Uint8Array(20_000_000))).toBe(413);
+    await transport.close();
+    end();
+    await once(refusing.close(), "close");
   });
 });
 
