@@ -83,10 +83,10 @@ export class SimulatedDatabase {
     const { credit } = this;
     const isHeldUp = this.#faults.has("locked accounts hold up others");
     return {
-      insertEntries: async (entries, { locked = "fail" } = {}) => {
+      insertEntries: async (entries, { locked } = {}) => {
         const isWaiting = locked !== "skip" || isHeldUp;
         if (isWaiting && entries.some(({ accountId }) => credit.isLocked(accountId))) {
-          if (locked === "fail" || isHeldUp) await this.#waitInVain();
+          if (isHeldUp) await this.#waitInVain();
           else await pauseFor(STATEMENT_TIMEOUT_MS).over;
         }
         return link.call("insertEntries", () => credit.insertUnlocked(entries));
