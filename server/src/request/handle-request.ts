@@ -70,7 +70,7 @@ async function replyTo(request: RequestContext, services: Services): Promise<Rep
     return await operation.run({ input, accountId, signal: request.signal, requireAllowed });
   }
 
-  const received = await receiveBody(request, operation, services); // 401, 403 if the key is refused by now, 503
+  const received = await receiveBody(request, operation, services); // 401, 403, 503 if the key is refused by now, or cannot be checked
   const { bytes, tokens } = received;
   // A request does not count against the limits if nothing of its body was received.
   const accountId =

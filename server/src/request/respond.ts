@@ -180,7 +180,7 @@ export async function respondFailure(
   }
 }
 
-/** Whether a request has failed because the database did not answer. The stores for limits are others. */
+/** Whether a request has failed because the database did not answer. That the store of limits, which may be Redis, did not is no reason. */
 function isDatabaseAway({ code, cause }: Failure): boolean {
   if (code !== "server_is_overloaded" || cause instanceof AdmissionStoreUnavailable) return false;
   return isUnreachable(cause);

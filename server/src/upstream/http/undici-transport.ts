@@ -48,6 +48,7 @@ export interface UndiciTransportOptions {
 }
 
 const MAX_TARGETS = 1_000;
+const NO_HEADERS: HeaderList = [];
 /** A body up to this size is kept until the answer ends: undici sends bytes with less work than an iterable. */
 const MAX_KEPT_BYTES = 32 * 1024;
 const PROXY_AUTHENTICATION_REQUIRED = 407;
@@ -172,7 +173,7 @@ function sentOnce(bytes: Uint8Array | null): {
   readonly headers: HeaderList;
   readonly body: Uint8Array | null;
 } {
-  if (bytes === null || bytes.length <= MAX_KEPT_BYTES) return { headers: [], body: bytes };
+  if (bytes === null || bytes.length <= MAX_KEPT_BYTES) return { headers: NO_HEADERS, body: bytes };
   const pieces = [bytes];
   const body: IterableIterator<Uint8Array> = {
     next: () => {
