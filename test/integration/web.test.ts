@@ -98,7 +98,7 @@ describe("a service that listens on its own machine only", () => {
 });
 
 describe("a request whose host no address can have", () => {
-  it.each(["256.1.1.1", "1.2.3.4.5", "4294967296", "a.1", "xn--a"])("is refused: %s", async (host) => {
+  it.each(["256.1.1.1", "1.2.3.4.5", "4294967296", "a.1", "a%00"])("is refused: %s", async (host) => {
     for (const path of ["/", "/healthz", "/trpc/service.info"]) {
       expect(await statusAt(host, path), path).toBe(400);
     }

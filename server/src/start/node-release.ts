@@ -18,6 +18,7 @@ const LAST_FIXES: ReadonlyMap<number, string> = new Map([
   [23, "2025-06-01"],
   [24, "2028-04-30"],
   [25, "2026-06-01"],
+  [26, "2029-04-30"],
 ]);
 
 const STDERR = 2;
