@@ -4,6 +4,7 @@ import { chmod, mkdir, readdir, readFile, rm, writeFile } from "node:fs/promises
 import { basename, join } from "node:path";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { ROOT, RUNTIME } from "../fixtures/service.ts";
+import { visit } from "../fixtures/user.ts";
 import { type FaultyNode, type FaultyNodes, startFaultyNodes } from "./faulty-nodes.ts";
 import { ANSWER_COST, waitsFor } from "./gated-model.ts";
 import { isDistributed } from "./load.ts";
@@ -111,6 +112,33 @@ describe.skipIf(!canLimitFiles)("a journal on a full disk", () => {
     outcomes.push(...(await askUntil(({ status }) => status === 200, node.baseUrl, account.key)));
     await nodes.settled();
     await expectPaid(operator, account, outcomes);
+  });
+});
+
+describe.skipIf(!canLimitFiles)("requests that are answered when the disk gets full", () => {
+  it("are recorded as refused once there is room, and leave no file when the node stops", async () => {
+    const { node, model, operator } = nodes;
+    const account = await openAccount(operator, CREDIT);
+    const first = await ask(node.baseUrl, account.key);
+    const gate = `disk gets full ${account.accountId}`;
+    const answers = askTimes(10, node.baseUrl, account.key, { content: waitsFor(gate) });
+    await expect.poll(() => model.waiting(gate), { interval: 5 }).toBe(10);
+    limitFiles(node, 0);
+    model.open(gate);
+    const refused = await answers;
+    expect(statusesOf(refused)).toEqual([503]);
+    limitFiles(node, "unlimited");
+    const later = await askUntil(({ status }) => status === 200, node.baseUrl, account.key);
+    await nodes.settled();
+    await node.stop();
+    expect(await segmentsOf(node)).toEqual([]);
+    await node.start();
+    const { trpc } = visit(node.baseUrl, { authorization: `Bearer ${account.key}` });
+    const { entries } = await trpc.audit.list.query();
+    const ending = { status: 503, errorCode: "server_is_overloaded", endReason: "refused" };
+    for (const { id } of refused)
+      expect(entries.find(({ requestId }) => requestId === id)).toMatchObject(ending);
+    await expectPaid(operator, account, [first, ...refused, ...later]);
   });
 });
 

@@ -44,7 +44,7 @@ export function handlerOf(
     },
     overload: { refusalOnArrival: () => null, served: () => {}, isTurnLong: false },
     crossOrigin: new CrossOrigin([]),
-    recorder: { requireCapacity: () => {}, ...recorder },
+    recorder: { requireCapacity: () => {}, recordLater: () => {}, ...recorder },
     security: { note: () => {} },
     trustedProxies: parseNetworks([]).networks,
     accessLog: null,

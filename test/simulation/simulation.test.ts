@@ -22,6 +22,7 @@ const SCENARIOS: readonly (readonly [when: string, scenario: Scenario])[] = [
   ["when processes stand still for long", scenarios.PROCESSES_STAND_STILL_FOR_LONG],
   ["when the credit of nodes is released", scenarios.CREDIT_IS_RELEASED],
   ["when idempotency keys are answered twice", scenarios.KEYS_ARE_ANSWERED_TWICE],
+  ["when disks are full", scenarios.DISKS_ARE_FULL],
   ["when the database is restored", scenarios.DATABASE_IS_RESTORED],
   ["when accounts are locked for long", scenarios.ACCOUNTS_ARE_LOCKED],
   ["when nodes start while accounts are locked", scenarios.NODES_START_BESIDE_LOCKS],

@@ -14,6 +14,7 @@ import type { EntrySink } from "./entry-sink.ts";
 import { LeftOut } from "./left-out.ts";
 import { type PendingBatch, PendingEntries, type PendingEntry } from "./pending-entries.ts";
 import { rejectPending, releaseLines } from "./pending-lines.ts";
+import { UnwrittenEntries } from "./unwritten-entries.ts";
 
 /** Called with entries that are in the database, and so charged. */
 export type OnCommitted = (entries: readonly AuditEntry[]) => void;
@@ -100,6 +101,7 @@ export class Recorder {
   #isUnreachable = false;
   /** Whether some accounts were locked at the last batch. */
   #areSomeLocked = false;
+  readonly #unwritten = new UnwrittenEntries();
 
   constructor(parts: RecorderParts) {
     this.#parts = parts;
@@ -183,16 +185,32 @@ export class Recorder {
    */
   async record(entry: AuditEntry, begun: AppendedLine | null = null): Promise<Recorded> {
     const segment = await this.#parts.journal.append({ kind: "ended", entry }).whenWritten;
-    this.#parts.onRecorded?.(entry);
     // Lines are written in order, so the beginning is known by now. A line that could not be written has no segment to release.
-    const beginning = begun?.writtenIn ?? null;
-    const segments: PendingEntry["segments"] = beginning === null ? [segment] : [segment, beginning];
-    const pending = this.#addPending(entry, segments);
+    const pending = this.#addWritten(entry, segment, begun?.writtenIn ?? null);
+    if (this.#parts.durability === "database") return { stored: this.#untilConfirmed(pending) };
+    return entry.idempotency === undefined ? IN_JOURNAL : { stored: this.#untilAnswerAttempted(pending) };
+  }
+
+  /** Records a request that could not be recorded as soon as the journal can be written again, if its beginning is there: see {@link UnwrittenEntries}. */
+  recordLater(entry: AuditEntry, begun: AppendedLine | null): void {
+    this.#unwritten.add(entry, begun);
+  }
+
+  /** Records what {@link recordLater} was called with. Call it about every second, when the journal can be written. */
+  recordUnwritten(): Promise<void> {
+    return this.#unwritten.write(this.#parts.journal, (entry, segment, beginning) => {
+      this.#addWritten(entry, segment, beginning);
+    });
+  }
+
+  /** Adds an entry whose line is in the journal to those that wait for the database. `beginning`: the segment of the other line of its request. */
+  #addWritten(entry: AuditEntry, segment: Segment, beginning: Segment | null): PendingEntry {
+    this.#parts.onRecorded?.(entry);
+    const pending = this.#addPending(entry, beginning === null ? [segment] : [segment, beginning]);
     // Until now there may have been only entries of locked accounts.
     if (this.#pending.queued === 1) this.#pacing.checkAgain();
     this.#sending ??= this.#sendBatches();
-    if (this.#parts.durability === "database") return { stored: this.#untilConfirmed(pending) };
-    return entry.idempotency === undefined ? IN_JOURNAL : { stored: this.#untilAnswerAttempted(pending) };
+    return pending;
   }
 
   #addPending(entry: AuditEntry, segments: PendingEntry["segments"]): PendingEntry {
@@ -291,6 +309,7 @@ export class Recorder {
     this.#pacing.stop();
     this.#retryPause?.end();
     this.#retryPause = null;
+    await this.recordUnwritten();
     await this.#sending;
     if (this.#pending.size > 0) this.#sending ??= this.#sendBatches();
     await this.#sending;

@@ -1,5 +1,7 @@
+import type { Recorded } from "../audit/recorder.ts";
 import { type AuditEntry, timeOfEntry } from "../contract/entry.ts";
 import type { IdempotencyRecord } from "../contract/kept-answer.ts";
+import { toFailure } from "../errors/failure.ts";
 import type { AppendedLine } from "../journal/journal-write.ts";
 import { type EntryFacts, factsWithoutUsage } from "../operations/reply.ts";
 import type { Usage } from "../tokens/token-estimate.ts";
@@ -48,7 +50,7 @@ export async function record(
   const entry = request.needsNoEntry ? null : entryOf(request, ending, facts, services);
   if (entry !== null) {
     request.needsNoEntry = true;
-    const { stored } = await services.recorder.record(entry, request.begun);
+    const { stored } = await recordOrLater(request, entry, services);
     // The entry is in the journal and will be charged.
     request.hold?.settle(facts.costNanoUsd);
     if (entry.idempotency !== undefined) request.claim = null;
@@ -61,6 +63,25 @@ export async function record(
     if (!isDatabaseAway) await releasing;
   }
   if (released !== null) await released;
+}
+
+/** Records an entry. If that fails, the request is refused for it, and recorded as refused when it can be. @throws {Failure} as {@link record}. */
+async function recordOrLater(
+  request: RequestContext,
+  entry: AuditEntry,
+  services: Services,
+): Promise<Recorded> {
+  const { recorder } = services;
+  try {
+    return await recorder.record(entry, request.begun);
+  } catch (thrown) {
+    const { status, code } = toFailure(thrown);
+    // The head of a stream has been sent.
+    const ending: Ending = { status: request.status ?? status, errorCode: code, endReason: "refused" };
+    const refused = entryOf(request, ending, factsWithoutUsage(request.model), services);
+    if (refused !== null) recorder.recordLater(refused, request.begun);
+    throw thrown;
+  }
 }
 
 /** Ends the claim of a request that has no answer to keep: before it is answered, because a client may retry a failed request at once. */

@@ -139,9 +139,16 @@ function addReleaseOfAbsentNodes(
 function addJobs(
   { settings: { plans }, jobs }: Startup,
   { longReads, clocks }: OpenNode,
-  records: Pick<OpenRecords, "journal" | "credits" | "idempotency" | "securityLog" | "reconciler">,
+  records: Pick<
+    OpenRecords,
+    "journal" | "recorder" | "credits" | "idempotency" | "securityLog" | "reconciler"
+  >,
 ): void {
-  const { journal, credits, idempotency, securityLog, reconciler } = records;
+  const { journal, recorder, credits, idempotency, securityLog, reconciler } = records;
+  const checkJournal = async () => {
+    await journal.check();
+    await recorder.recordUnwritten();
+  };
   /** Deletes by age only while this node's clock agrees with the database's. */
   const drop = (name: string, run: (at: Date) => Promise<unknown>) => ({
     name,
@@ -149,7 +156,7 @@ function addJobs(
     run: () => clocks.whileAgreed(run),
   });
   jobs.add(
-    { name: "check the journal", everyMs: SECOND_MS, run: () => journal.check() },
+    { name: "check the journal", everyMs: SECOND_MS, run: checkJournal },
     { name: "renew reserved credit", everyMs: SECOND_MS, run: () => credits.renew() },
     { name: "release reclaimed credit", everyMs: SECOND_MS, run: () => credits.releaseReclaimed() },
     { name: "release idle credit", everyMs: SECOND_MS, run: () => credits.releaseIdle() },

@@ -109,6 +109,14 @@ export const restarts: fc.Arbitrary<Event> = fc.record({
   at: moment,
 });
 
+/** Disks that are full, most of them from a time on at which requests are answered. */
+export const fullDisks: fc.Arbitrary<Event> = fc.record({
+  kind: fc.constant("full disk" as const),
+  node,
+  at: fc.record({ burst: fc.nat(7), afterMs: duration(1, 5 * SECOND_MS) }),
+  until: end,
+});
+
 /** Processes that stand still, most of them while requests of a burst are sent. */
 export function freezes(longestMs: number): fc.Arbitrary<Event> {
   return fc.record({

@@ -127,6 +127,10 @@ export class SimulatedNode {
     if (this.#life !== null) this.#life.frozenUntilMs = Math.max(this.#life.frozenUntilMs, untilMs);
   }
 
+  setDiskFull(isFull: boolean): void {
+    this.#disk.isFull = isFull;
+  }
+
   jumpClock(byMs: number): void {
     this.#wallClockAheadMs += byMs;
     if (this.#life !== null) this.#life.wallClockAheadMs = this.#wallClockAheadMs;

@@ -9,6 +9,7 @@ import {
   emptiedRedis,
   forgetfulRedis,
   freezes,
+  fullDisks,
   grants,
   hitMessages,
   locks,
@@ -260,6 +261,21 @@ export const CREDIT_IS_RELEASED = scenario(
     drainWithinMs: 30 * MINUTE_MS,
     invariants: MONEY.filter((name) => name !== "answered once" && name !== "key charged once"),
   },
+);
+
+/** While requests are answered, whose ends can't be written. */
+export const DISKS_ARE_FULL = scenario(
+  60,
+  {
+    nodes: { min: 1, max: 2 },
+    creditNanoUsd: RICH,
+    maxBursts: 6,
+    maxRequests: 30,
+    longestEveryMs: 200,
+    events: [fullDisks, fullDisks, restarts, crashes],
+    maxEvents: 4,
+  },
+  { invariants: [...MONEY, "answered in time"], drainWithinMs: 30 * MINUTE_MS },
 );
 
 /** While journals have entries that the database has lost. */

@@ -111,6 +111,14 @@ export interface DatabaseClockJump {
   readonly until: Moment;
 }
 
+/** The disk of a node is full for a while. */
+export interface FullDisk {
+  readonly kind: "full disk";
+  readonly node: number;
+  readonly at: Moment;
+  readonly until: Moment;
+}
+
 /** Somebody revokes a key, on a node. */
 export interface Revocation {
   readonly kind: "revoke";
@@ -167,6 +175,7 @@ export type Fault =
   | Expired
   | ClockJump
   | DatabaseClockJump
+  | FullDisk
   | Lock
   | Restored;
 export type Event = Fault | Revocation | Grant | CreditRelease;
@@ -242,6 +251,8 @@ function eventInWords(schedule: Schedule, event: Event, node: (index: number) =>
       const what = event.operation ?? "message";
       return `${node(event.node)}, the ${event.store}: of "${what}", after ${event.skip} others, ${event.fate}${late}`;
     }
+    case "full disk":
+      return `the disk of ${node(event.node)} is full for ${seconds(lengthOf(schedule, event.at, event.until))}`;
     case "emptied":
       return `redis restarts empty, and is back after ${seconds(event.downMs)}`;
     case "restored":

@@ -174,6 +174,7 @@ export async function startService(parts: ServiceParts): Promise<Service> {
   pace.start(life, { everyMs: SECOND_MS, idleMs: CLAIM_LEASE_MS / 4, run: () => idempotency.renew() });
   pace.start(life, { ...always(5 * SECOND_MS), run: () => idempotency.watchClock() });
   pace.start(life, { everyMs: SECOND_MS, idleMs, run: () => idempotency.retryReleases() });
+  pace.start(life, { everyMs: SECOND_MS, idleMs, run: () => recorder.recordUnwritten() });
   const stop = async () => {
     const cut = setTimeout(() => requests.abortAll(), DRAIN_MS);
     await requests.untilIdle();

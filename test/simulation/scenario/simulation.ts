@@ -237,6 +237,11 @@ export class Simulation {
         this.#redis.expireVersions();
         this.#referee.versionsExpired();
         break;
+      case "full disk":
+        this.#world.note(() => `the disk of ${node.name} is full`);
+        node.setDiskFull(true);
+        this.#lasts(lengthOf(this.#schedule, event.at, event.until), () => node.setDiskFull(false));
+        break;
       case "clock":
         node.jumpClock(event.byMs);
         break;

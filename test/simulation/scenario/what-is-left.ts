@@ -20,8 +20,10 @@ export function whatIsLeft({ clients, nodes, database, redis, accounts }: Places
     if (service === null) return `${name} is down`;
     const { holds } = service.credits.outstanding();
     if (holds > 0) return `${name} holds credit for ${holds} requests`;
-    const { entries } = service.recorder.backlog();
+    const { entries, segments } = service.recorder.backlog();
     if (entries > 0) return `${entries} entries of ${name} are not in the database`;
+    // One of them is open.
+    if (segments > 1) return `the journal of ${name} still has ${segments} segments`;
     const { inFlight } = service.requests;
     if (inFlight > 0) return `${name} still works on ${inFlight} requests`;
   }

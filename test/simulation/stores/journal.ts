@@ -97,10 +97,15 @@ class SimulatedJournal implements JournalLike {
     this.#next = null;
     const lines = write.takeLines();
     const segment = this.#segment;
-    this.#disk.append(
-      segment,
-      lines.map((line) => encodeLine(line).trimEnd()),
-    );
+    try {
+      this.#disk.append(
+        segment,
+        lines.map((line) => encodeLine(line).trimEnd()),
+      );
+    } catch (error) {
+      await this.#pause();
+      return write.refuse(error);
+    }
     this.#unreleased.set(segment, (this.#unreleased.get(segment) ?? 0) + lines.length);
     this.#lines += lines.length;
     if (this.#lines >= SEGMENT_LINES) this.#endSegment();

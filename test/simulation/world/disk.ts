@@ -3,13 +3,17 @@ import type { World } from "./world.ts";
 /** A node's disk: numbered files of lines. What was written survives the process that wrote it. */
 export class Disk {
   readonly #files = new Map<number, string[]>();
+  /** Whether nothing can be written. */
+  isFull = false;
 
   /** The files' numbers, in order. */
   get names(): readonly number[] {
     return [...this.#files.keys()].sort((one, other) => one - other);
   }
 
+  /** @throws {Error} `ENOSPC` */
   append(name: number, lines: readonly string[]): void {
+    if (this.isFull) throw Object.assign(new Error("ENOSPC"), { code: "ENOSPC" });
     const file = this.#files.get(name);
     if (file === undefined) this.#files.set(name, [...lines]);
     else file.push(...lines);
