@@ -99,6 +99,7 @@ export class MessageReader extends AnswerReader {
 
   #start(index: Json | undefined, block: Json | undefined): void {
     if (!isJsonObject(block)) throw malformedResponse();
+    this.#endFormer(index);
     this.countItem();
     switch (block.type) {
       case "text":
@@ -119,6 +120,13 @@ export class MessageReader extends AnswerReader {
       default:
         this.#blocks.set(index, null);
     }
+  }
+
+  /** Ends the block whose index another one has. The input of a call must not become that of another one. */
+  #endFormer(index: Json | undefined): void {
+    const former = this.#blocks.get(index);
+    if (former?.kind === "call" && !former.hasInput) throw malformedResponse();
+    this.#stop(index);
   }
 
   #readDelta(index: Json | undefined, delta: Json | undefined): void {

@@ -2,7 +2,7 @@ import type { FinishReason } from "../../conversation/answer.ts";
 import type { Signature } from "../../conversation/conversation.ts";
 import { parseExact } from "../../json/exact-numbers.ts";
 import { isJsonObject, type Json, type JsonObject, objectsIn } from "../../json/json.ts";
-import { arrayOf, numberOf, textMembersOf } from "../../json/members.ts";
+import { arrayOf, textMembersOf } from "../../json/members.ts";
 import type { Usage } from "../../tokens/token-estimate.ts";
 import { citationsIn } from "../citations.ts";
 import { logprobsIn } from "../logprobs.ts";
@@ -12,6 +12,7 @@ import { malformedResponse } from "../refusal.ts";
 import { RESPONSES_SIGNATURE } from "./conversation-body.ts";
 import { hasFailed, refusedResponse } from "./failed-response.ts";
 import { HeldFailure } from "./held-failure.ts";
+import { kindOf, type ReceivedItem, ReceivedItems } from "./received-items.ts";
 
 /** The statuses of a whole response that contains an answer. Some servers send no status. */
 export const ENDED = new Set<Json | undefined>(["completed", "incomplete", undefined]);
@@ -25,18 +26,10 @@ const LATE = -1_000_000;
 /** Reads a response, item by item. */
 export class ResponseReader extends AnswerReader {
   readonly failure = new HeldFailure();
-  /** The numbers of calls, by the position of their item. */
-  readonly #calls = new Map<number, number>();
-  /** The positions of calls, by the ids that the provider gives them. */
-  readonly #callPositions = new Map<string, number>();
-  /** The positions of items that have had a piece. */
-  readonly #begun = new Set<number>();
-  /** The positions of items by their ids, for events that have only an id. Below 0: no event has had the position yet, and this number stands for it. */
-  readonly #positions = new Map<string, number>();
-  /** The kind of event that has brought the pieces of a thought, by the position of its item. */
-  readonly #thoughts = new Map<number, string>();
-  /** Whether an item was read to its end. */
-  #hasEnded = false;
+  readonly #items = new ReceivedItems();
+  #calls = 0;
+  /** Whether a part of the answer was read before the last event. */
+  #isStreamed = false;
   #hasRefused = false;
   #usageSoFar: Usage | null = null;
 
@@ -76,10 +69,10 @@ export class ResponseReader extends AnswerReader {
 
   #readEvent(event: JsonObject): void {
     const { delta, item } = event;
-    const index = this.#positionOf(event);
+    const index = this.#items.positionOf(event);
     switch (event.type) {
       case "response.output_item.added":
-        if (isJsonObject(item) && item.type === "function_call") this.#beginCall(item, index);
+        if (isJsonObject(item)) this.#beginItem(item, index);
         break;
       case "response.output_text.delta":
         this.#text(delta, event.logprobs, index);
@@ -88,7 +81,7 @@ export class ResponseReader extends AnswerReader {
         this.foundCitations(citationsIn([event.annotation ?? null]));
         break;
       case "response.refusal.delta":
-        this.#piece("refusal", delta, index);
+        this.#refusal(delta, index);
         break;
       case "response.reasoning_summary_part.added":
         this.#paragraph(SUMMARY_PIECE, index);
@@ -101,10 +94,10 @@ export class ResponseReader extends AnswerReader {
         this.#thought(event.type, delta, index);
         break;
       case "response.function_call_arguments.delta": {
-        const call = this.#calls.get(index);
+        const { call = null } = this.#items.at("function_call", index) ?? {};
         const text = callInputText(delta);
-        if (call === undefined || text === "") break;
-        this.#begun.add(index);
+        if (call === null || text === "") break;
+        this.#items.withPiece("function_call", index);
         this.found({ kind: "call-input", call, text });
         break;
       }
@@ -113,24 +106,23 @@ export class ResponseReader extends AnswerReader {
     }
   }
 
-  /** The position of the item that an event is about; -1 if the event has neither a position nor an id. */
-  #positionOf({ output_index: position, item_id: itemId, item }: JsonObject): number {
-    const id = isJsonObject(item) ? item.id : itemId;
-    const sent = numberOf(position);
-    if (typeof id !== "string") return sent ?? -1;
-    const known = this.#positions.get(id);
-    // An item keeps the position under which its first pieces were read.
-    if (known !== undefined && (sent === null || known < 0)) return known;
-    const found = sent ?? -2 - this.#positions.size;
-    this.#positions.set(id, found);
-    return found;
+  #beginItem(item: JsonObject, index: number): void {
+    const kind = kindOf(item);
+    if (kind === null) return;
+    const received = this.#items.begun(kind, index, item);
+    if (kind === "function_call") this.#callOf(received, item);
   }
 
   /** Completes an item. What no piece has brought is read from the item itself. */
   #endItem(item: JsonObject, index: number): void {
-    this.#hasEnded = true;
-    const isWhole = !this.#begun.has(index);
-    switch (item.type) {
+    this.#isStreamed = true;
+    const kind = kindOf(item);
+    if (kind === null) return;
+    const received = this.#items.ended(kind, index, item);
+    // Its server repeats the event.
+    if (received.hasEnded) return;
+    const isWhole = !received.hasPieces;
+    switch (kind) {
       case "message":
         if (isWhole) this.#message(item, index);
         break;
@@ -141,24 +133,24 @@ export class ResponseReader extends AnswerReader {
         break;
       }
       case "function_call": {
-        const call = this.#calls.get(index) ?? this.#beginCall(item, index);
+        const call = this.#callOf(received, item);
         const input = isWhole ? callInputText(item.arguments) : "";
-        this.#begun.add(index);
         if (input !== "") this.found({ kind: "call-input", call, text: input });
         if (item.status !== "incomplete") this.found({ kind: "call-end", call, signature: null });
       }
     }
+    received.hasEnded = true;
   }
 
   /** @param response The whole response. Some servers send its items, or the inputs of its calls, only at the end. */
   #finish({ status, incomplete_details: details, usage, output }: JsonObject): void {
-    const isStreamed = this.#begun.size > 0 || this.#calls.size > 0 || this.#hasEnded;
+    const isStreamed = this.#isStreamed;
     const items = isStreamed ? [] : arrayOf(output);
     for (const [index, item] of items.entries()) if (isJsonObject(item)) this.#endItem(item, index);
     if (isStreamed) for (const item of objectsIn(output)) this.#endLateCall(item);
     const cause = isJsonObject(details) ? details.reason : null;
     const cutOff: FinishReason = cause === "content_filter" ? "filter" : "length";
-    const complete: FinishReason = this.#calls.size > 0 && !this.#hasRefused ? "calls" : "stop";
+    const complete: FinishReason = this.#calls > 0 && !this.#hasRefused ? "calls" : "stop";
     this.finish(status === "incomplete" ? cutOff : complete, null, readResponsesUsage(usage));
   }
 
@@ -166,21 +158,22 @@ export class ResponseReader extends AnswerReader {
   #endLateCall(item: JsonObject): void {
     const { type, call_id: id } = item;
     if (type !== "function_call" || typeof id !== "string") return;
-    const index = this.#callPositions.get(id) ?? LATE - this.#calls.size;
-    if (!this.#begun.has(index)) this.#endItem(item, index);
+    if (this.#items.call(id)?.hasPieces !== true) this.#endItem(item, LATE - this.#calls);
   }
 
   #text(text: Json | undefined, logprobs: Json | undefined, index: number): void {
     if (typeof text !== "string" || text === "") return;
-    this.#begun.add(index);
+    this.#isStreamed = true;
+    this.#items.withPiece("message", index);
     this.foundText(text, logprobsIn(logprobs));
   }
 
-  #piece(kind: "refusal" | "reasoning", text: Json | undefined, index: number): void {
+  #refusal(text: Json | undefined, index: number): void {
     if (typeof text !== "string" || text === "") return;
-    this.#begun.add(index);
-    if (kind === "refusal") this.#hasRefused = true;
-    this.found({ kind, text });
+    this.#isStreamed = true;
+    this.#hasRefused = true;
+    this.#items.withPiece("message", index);
+    this.found({ kind: "refusal", text });
   }
 
   /**
@@ -188,14 +181,17 @@ export class ResponseReader extends AnswerReader {
    * other. A response that is not streamed has both at once, and its summary counts.
    */
   #thought(type: string, text: Json | undefined, index: number): void {
-    if ((this.#thoughts.get(index) ?? type) !== type) return;
-    this.#piece("reasoning", text, index);
-    if (this.#begun.has(index)) this.#thoughts.set(index, type);
+    if (typeof text !== "string" || text === "") return;
+    if ((this.#items.at("reasoning", index)?.thought ?? type) !== type) return;
+    this.#isStreamed = true;
+    this.#items.withPiece("reasoning", index).thought = type;
+    this.found({ kind: "reasoning", text });
   }
 
   /** The parts of a thought are paragraphs. `type`: that of their pieces. */
   #paragraph(type: string, index: number): void {
-    if (this.#thoughts.get(index) === type) this.found({ kind: "reasoning", text: "\n\n" });
+    const { thought = null } = this.#items.at("reasoning", index) ?? {};
+    if (thought === type) this.found({ kind: "reasoning", text: "\n\n" });
   }
 
   #message({ content }: JsonObject, index: number): void {
@@ -203,15 +199,16 @@ export class ResponseReader extends AnswerReader {
       if (!isJsonObject(part)) continue;
       this.#text(part.text, part.logprobs, index);
       this.foundCitations(citationsIn(part.annotations));
-      this.#piece("refusal", part.refusal, index);
+      this.#refusal(part.refusal, index);
     }
   }
 
-  /** @returns the number of the call. */
-  #beginCall({ call_id: id, name }: JsonObject, index: number): number {
-    const call = this.#calls.size;
-    this.#calls.set(index, call);
-    if (typeof id === "string") this.#callPositions.set(id, index);
+  /** Begins a call that has not begun. @returns its number. */
+  #callOf(received: ReceivedItem, { call_id: id, name }: JsonObject): number {
+    if (received.call !== null) return received.call;
+    const call = this.#calls++;
+    received.call = call;
+    this.#isStreamed = true;
     this.found({ kind: "call", call, id: callIdOf(id), name: callNameOf(name) });
     return call;
   }
