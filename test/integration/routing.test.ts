@@ -169,6 +169,16 @@ describe("an upstream that keeps failing", () => {
     expect(await statusFor(third.key)).toBe(503);
   });
 
+  it("is reported to the operator with what is wrong with its answers", async () => {
+    const malformed = upstreamFaults["answers nonsense"];
+    if (malformed === undefined) throw new Error("there is no such fault");
+    routed.answers.one = malformed;
+    expect((await routed.chat("acme/one")).status).toBe(502);
+    expect((await routed.healthOf("one")).lastFailure?.reason).toBe("the upstream's answer is malformed");
+    delete routed.answers.one;
+    expect((await routed.chat("acme/one")).status).toBe(200);
+  });
+
   it("is reported to the operator when it refuses the service's credential", async () => {
     routed.answers.one = failing(401);
     expect((await routed.chat("acme/one")).status).toBe(502);

@@ -4,6 +4,7 @@ import { parseJsonObject } from "../json/json.ts";
 import { readText } from "./answer-body.ts";
 import { ANTHROPIC_VERSION, anthropicHeaders, bearerHeaders, googleHeaders } from "./credential-headers.ts";
 import { UpstreamRefused } from "./dialect.ts";
+import { TlsFailure } from "./http/connect-failures.ts";
 import { type HeaderList, type Transport, TransportError } from "./transport.ts";
 
 /** The dialects of providers that list their models. */
@@ -93,8 +94,10 @@ function modelsIn(text: string | null): ProviderCheck {
   };
 }
 
-function problemOfFault({ fault }: TransportError, { baseUrl }: ProviderAddress, timeoutMs: number): string {
+function problemOfFault(error: TransportError, { baseUrl }: ProviderAddress, timeoutMs: number): string {
   const { host } = new URL(baseUrl);
+  const { fault } = error;
+  if (error instanceof TlsFailure) return `Could not connect to ${host}: ${error.message}.`;
   if (fault === "connect")
     return `Could not connect to ${host}. Check the base URL and the service's network.`;
   if (fault === "cut") return `${host} closed the connection before it had answered. Try again.`;

@@ -67,7 +67,7 @@ export class UpstreamRefused extends Error {
   readonly usage: Usage | null;
 
   constructor(status: number, failure: Failure, usage: Usage | null = null) {
-    super(`the upstream answered ${status}`);
+    super(status === 200 ? "the upstream's answer is malformed" : `the upstream answered ${status}`);
     this.status = status;
     this.failure = failure;
     this.usage = usage;
