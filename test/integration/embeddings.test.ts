@@ -12,8 +12,8 @@ let owner: Awaited<ReturnType<typeof signUpWithKey>>;
 let client: OpenAI;
 /** Whether the upstream refuses embeddings in base64. Otherwise it writes numbers whatever is asked for. */
 let isStrict = false;
-/** The tokens of the prompt that the upstream reports. */
-let reported = 1_000;
+/** The tokens of the prompt that the upstream reports; `null`: it reports no usage. */
+let reported: number | null = 1_000;
 
 beforeAll(async () => {
   upstream = await startModelServer(({ body, response }) => {
@@ -24,7 +24,8 @@ beforeAll(async () => {
     } else {
       response.end(
         '{"object":"list","data":[{"object":"embedding","index":0,"embedding":[0.1,-0.20000000000000001]}],"model":"inner",' +
-          `"usage":{"prompt_tokens":${reported},"total_tokens":${reported}},"vendor":12345678901234567890}`,
+          (reported === null ? "" : `"usage":{"prompt_tokens":${reported},"total_tokens":${reported}},`) +
+          '"vendor":12345678901234567890}',
       );
     }
   });
@@ -86,6 +87,17 @@ describe("embeddings", () => {
       usageSource: "estimated",
       promptTokens: 50,
       costNanoUsd: 50_000n,
+    });
+  });
+
+  it("tell the estimate that is charged where the upstream reports no usage", async () => {
+    reported = null;
+    const { usage } = await client.embeddings.create({ model: "acme/embed", input: " word".repeat(50) });
+    reported = 1_000;
+    expect(usage).toEqual({ prompt_tokens: 50, total_tokens: 50 });
+    expect((await owner.trpc.audit.list.query({ limit: 1 })).entries[0]).toMatchObject({
+      usageSource: "estimated",
+      promptTokens: 50,
     });
   });
 

@@ -1,7 +1,8 @@
 import * as z from "zod";
 import { chargeFor } from "../credits/request-cost.ts";
-import type { JsonBody } from "../json/json-body.ts";
+import { JsonBody } from "../json/json-body.ts";
 import { TextTally } from "../tokens/text-tally.ts";
+import type { Usage } from "../tokens/token-estimate.ts";
 import { bodySchema, modelName } from "./body-schema.ts";
 import { invalid } from "./invalid-field.ts";
 import { modelAnswer } from "./openapi-answers.ts";
@@ -85,7 +86,7 @@ async function runEmbeddings(
   return {
     kind: "whole",
     headers: JSON_HEADERS,
-    body: answer.body,
+    body: answer.usage === null ? bodyWith(usage, answer.body) : answer.body,
     facts: {
       model: model.id,
       upstream,
@@ -95,6 +96,12 @@ async function runEmbeddings(
       timeToFirstTokenMs: null,
     },
   };
+}
+
+/** An answer whose upstream does not count, with the service's count. OpenAI's libraries declare the usage as always there, and clients read it. */
+function bodyWith({ promptTokens }: Usage, body: string): string {
+  const usage = { prompt_tokens: promptTokens, total_tokens: promptTokens };
+  return JsonBody.parse(body)?.textWith({ usage }) ?? body;
 }
 
 /** As {@link embeddingsBody} describes it. */
