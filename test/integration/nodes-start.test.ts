@@ -111,6 +111,23 @@ describe.skipIf(!hasDatabaseServer)("a node whose data folder was copied while i
       expect(await copy.stop()).toBe(0);
     },
   );
+
+  it.skipIf(redisUrl === undefined)("stops as a whole when it has several workers", async () => {
+    const env = { OSTIARY_LOG: "silent", OSTIARY_WORKERS: "2" };
+    await using original = await startService({ env });
+    const owner = await signUpWithKey(original.baseUrl);
+    await using folder = await copyOf(original.dataDir);
+    await using copy = await startService({
+      env,
+      dataDir: folder.path,
+      databaseUrl: original.databaseUrl ?? "",
+    });
+    await expect.poll(() => statusOf(original.baseUrl, owner.key).catch(() => "ended")).toBe("ended");
+    expect(await original.stop()).toBe(0);
+    await setTimeout(RENEWALS_MS);
+    expect(await statusOf(copy.baseUrl, owner.key)).toBe(200);
+    expect(await copy.stop()).toBe(0);
+  });
 });
 
 /** A copy of a data folder, without the lock of its process. */

@@ -299,6 +299,17 @@ describe.skipIf(!isDistributed)("a service of several workers", () => {
     expect((await recorded(service)).stop).toBe(8);
   });
 
+  it("starts a worker again that was told to stop alone", async () => {
+    await using service = await startWorkers(2);
+    const { key } = await signUpWithKey(service.baseUrl);
+    const before = await workersOf(service.pid);
+    process.kill(before.get(2) ?? 0, "SIGTERM");
+    const second = async () => (await workersOf(service.pid)).get(2) ?? before.get(2);
+    await expect.poll(second, RESTART).not.toBe(before.get(2));
+    expect((await workersOf(service.pid)).get(1)).toBe(before.get(1));
+    expect(await statusOf(service.baseUrl, key)).toBe(200);
+  });
+
   it("ends with its supervisor, and lets its requests end", async () => {
     await using service = await startWorkers(2);
     const { key } = await signUpWithKey(service.baseUrl);

@@ -35,6 +35,15 @@ class FakeProcess extends EventEmitter {
   die(): void {
     this.emit("exit", null, "SIGKILL");
   }
+
+  /** Ends by itself. */
+  stop(): void {
+    this.emit("exit", 0, null);
+  }
+
+  replaced(): void {
+    this.emit("message", { kind: "replaced" });
+  }
 }
 
 /** A supervisor whose workers are fake ones, in the order in which they were started. `next` replaces how they are started. */
@@ -88,6 +97,26 @@ describe("the supervisor of workers", () => {
     all.fakes[1]?.ready();
     expect(await started).toBe(FACTS);
     await expect.poll(() => all.fakes.length).toBe(WORKERS + 1);
+  });
+
+  it("starts a worker again that has stopped", async () => {
+    const all = supervisorOfFakes();
+    await startAll(all);
+    all.fakes[0]?.stop();
+    await expect.poll(() => all.fakes.length).toBe(WORKERS + 1);
+  });
+
+  it("stops the others, and starts none again, when a worker has been replaced by another node", async () => {
+    const all = supervisorOfFakes();
+    await startAll(all);
+    all.fakes[0]?.replaced();
+    all.fakes[0]?.stop();
+    await all.supervisor.untilStopped();
+    expect(vi.mocked(process.kill).mock.calls).toEqual([[FIRST_PID + 1, "SIGTERM"]]);
+    const stopped = all.supervisor.stop();
+    all.fakes[1]?.stop();
+    expect(await stopped).toBe(0);
+    expect(all.fakes).toHaveLength(WORKERS);
   });
 
   const failures: Record<string, () => FakeProcess> = {

@@ -74,6 +74,7 @@ export async function openNode(startup: Startup) {
     onReplaced: (reason, what) => {
       isReplaced = true;
       log.error(`${reason}: stopping`);
+      if (what === "node") startup.worker?.replaced();
       shutdown.begin(what === "database" ? "restored" : "replaced");
     },
   });

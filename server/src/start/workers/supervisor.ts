@@ -40,6 +40,7 @@ class WorkerChild {
   readonly exited: Promise<{ readonly code: number | null; readonly reason: string | null }>;
   readonly #process: ChildProcess | null;
   #isReady = false;
+  #isReplaced = false;
 
   constructor(number: number, child: ChildProcess | Error, received: (message: FromWorker) => void) {
     this.number = number;
@@ -59,6 +60,7 @@ class WorkerChild {
     });
     const ready = new Promise<{ readonly facts: BannerFacts | null }>((resolve) => {
       child.on("message", (message: FromWorker) => {
+        if (message.kind === "replaced") this.#isReplaced = true;
         if (message.kind !== "ready") return received(message);
         this.#isReady = true;
         resolve({ facts: message.facts });
@@ -73,6 +75,11 @@ class WorkerChild {
 
   get isReady(): boolean {
     return this.#isReady;
+  }
+
+  /** Whether another process is its node now. */
+  get isReplaced(): boolean {
+    return this.#isReplaced;
   }
 
   collect(id: number): void {
@@ -245,10 +252,9 @@ export class Supervisor {
     for (let child = first; ; child = this.#startWorker(number)) {
       const { code, reason } = await child.exited;
       if (this.#isStopping) return;
-      // A worker that ends by itself has been replaced: another node has taken the database over.
-      if (code === 0) return this.signal("SIGTERM");
-      // The service keeps running, so the end of one worker is no failure of the service.
+      // The service keeps running or has been replaced, so the end of one worker is no failure of the service.
       this.#exitCode = 0;
+      if (child.isReplaced) return this.signal("SIGTERM");
       if (performance.now() - child.startedMs > STABLE_MS) delayMs = MIN_RESTART_DELAY_MS;
       this.#parts.log.error(
         { worker: number, code, signal: reason, delayMs },

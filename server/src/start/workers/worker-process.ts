@@ -17,6 +17,8 @@ const METRICS_TIMEOUT_MS = 3_000;
 export type FromWorker =
   /** The worker serves requests, or has drained its folder. */
   | { readonly kind: "ready"; readonly facts: BannerFacts | null }
+  /** Another process is the worker's node now, so the worker stops. */
+  | { readonly kind: "replaced" }
   /** The worker was asked for the metrics of the service. */
   | { readonly kind: "read metrics"; readonly id: number }
   /** The metrics of the worker itself. */
@@ -42,6 +44,8 @@ export function workerProcess(environment: Readonly<Record<string, string | unde
     drains,
     /** Tells the supervisor that the worker serves requests. */
     ready: (facts: BannerFacts | null) => send({ kind: "ready", facts }),
+    /** Tells the supervisor that another process is this node now. Otherwise it would start the worker again, which would replace that one. */
+    replaced: () => send({ kind: "replaced" }),
     shareMetrics,
     /** Begins the shutdown when the connection to the supervisor is lost. */
     stopWithSupervisor: (shutdown: Shutdown) => {
