@@ -123,6 +123,33 @@ describe.skipIf(!hasBrowser)("a secret whose answer was lost", () => {
     expect(keys.map(({ name }) => name).toSorted()).toEqual(["lost", "test"]);
   });
 
+  it("of a key can be seen by trying again, also after signing in again", async () => {
+    const owner = await signUpWithKey(site.service.baseUrl);
+    const page = await openKeys(site, owner);
+    const cookies = await page.context().cookies();
+    await page.getByRole("button", { name: "Create key" }).click();
+    const dialog = page.getByRole("dialog");
+    const name = dialog.getByLabel("Name", { exact: true });
+    const create = dialog.getByRole("button", { name: "Create key" });
+    await name.fill("lost");
+    await loseAnswer(page, "keys.create");
+    await create.click();
+    await dialog.getByRole("alert").getByText("The key may have been created.").waitFor();
+    await page.context().clearCookies();
+    await create.click();
+    await page.getByText("Your session has ended.").waitFor();
+    await page.context().addCookies(cookies);
+    await page.goto("/settings/keys");
+    await page.getByRole("button", { name: "Create key" }).click();
+    await expect.poll(() => name.inputValue()).toBe("lost");
+    await using sql = await openDatabaseOf(site.service);
+    await sql`update keys set issued_at = issued_at - interval '1 minute' where name = 'lost'`;
+    await create.click();
+    await page.getByTestId("key-string").waitFor();
+    const { keys } = await owner.trpc.keys.list.query();
+    expect(keys.map((key) => key.name).toSorted()).toEqual(["lost", "test"]);
+  });
+
   it("of a token can't be seen, and its owner learns that there may be one to revoke", async () => {
     const owner = await signUp(site.service.baseUrl);
     const { page } = await site.open(owner, "/settings/tokens");

@@ -14,7 +14,9 @@ export type NewKey = ReturnType<typeof useNewKey>;
 export function useNewKey() {
   const [name, setName] = useKept("of the name of a key on the page", SUGGESTED_NAME);
   const [isStored, setStored] = useState(false);
-  const creation = useKeyCreation((idempotencyKey) => client.keys.create.mutate({ name, idempotencyKey }));
+  const creation = useKeyCreation("a key on the page", (idempotencyKey) =>
+    client.keys.create.mutate({ name, idempotencyKey }),
+  );
   const mustStore = creation.created !== null && !isStored;
   const leaving = useBlocker({
     // Filters are part of the address and may change.

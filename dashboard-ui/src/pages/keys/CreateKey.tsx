@@ -8,7 +8,7 @@ import { useKeyCreation } from "./use-key-creation.ts";
 /** Asks for a name and creates a key, which is shown until the user confirms that they have stored it. */
 export function CreateKey({ onClose }: { readonly onClose: () => void }) {
   const [name, setName] = useKept("of the name of a new key", "");
-  const { created, create, isPending, nameError, formError } = useKeyCreation((idempotencyKey) =>
+  const { created, create, isPending, nameError, formError } = useKeyCreation("a new key", (idempotencyKey) =>
     client.keys.create.mutate({ name, idempotencyKey }),
   );
   if (created !== null) return <CreatedKey name={created.name} keyString={created.key} onClose={onClose} />;

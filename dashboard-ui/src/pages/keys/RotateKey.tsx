@@ -24,13 +24,15 @@ interface RotateKeyProps {
 export function RotateKey({ apiKey, onClose }: RotateKeyProps) {
   const [name, setName] = useKept(`of the name of the successor of ${apiKey.id}`, "");
   const [idleAfterSeconds, setIdleAfterSeconds] = useKept(`of the quiet time of ${apiKey.id}`, String(DAY_S));
-  const { created, create, isPending, nameError, formError } = useKeyCreation((idempotencyKey) =>
-    client.keys.rotate.mutate({
-      id: apiKey.id,
-      ...(name.trim() === "" ? {} : { name }),
-      idleAfterSeconds: Number(idleAfterSeconds),
-      idempotencyKey,
-    }),
+  const { created, create, isPending, nameError, formError } = useKeyCreation(
+    `the successor of ${apiKey.id}`,
+    (idempotencyKey) =>
+      client.keys.rotate.mutate({
+        id: apiKey.id,
+        ...(name.trim() === "" ? {} : { name }),
+        idleAfterSeconds: Number(idleAfterSeconds),
+        idempotencyKey,
+      }),
   );
   if (created !== null) {
     return (

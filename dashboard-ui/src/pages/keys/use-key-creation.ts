@@ -3,6 +3,7 @@ import { useState } from "react";
 import { api, queryClient } from "../../api/client.ts";
 import { errorCodeOf, errorTextAt } from "../../api/errors.ts";
 import { changeErrorText } from "../../components/change-error.ts";
+import { useKeptDraft } from "../../components/use-kept-draft.ts";
 import { newIdempotencyKey } from "./idempotency.ts";
 
 interface CreatedKey {
@@ -12,16 +13,23 @@ interface CreatedKey {
 
 /**
  * Creates one key, even when retried: a dialog has one idempotency key, so that a retry after a lost answer creates no second
- * key.
+ * key, also if the session ended meanwhile.
+ *
+ * @param what is created. Forms for the same have the same attempt.
  */
-export function useKeyCreation(call: (idempotencyKey: string) => Promise<CreatedKey>) {
-  const [idempotencyKey, setIdempotencyKey] = useState(newIdempotencyKey);
+export function useKeyCreation(what: string, call: (idempotencyKey: string) => Promise<CreatedKey>) {
+  const [newKey, setNewKey] = useState(newIdempotencyKey);
+  // The key of an attempt is kept with what was typed: an attempt before the one that was refused may have created the key.
+  const [attempt, setAttempt] = useKeptDraft<string>(`of the attempt at ${what}`);
+  const idempotencyKey = attempt ?? newKey;
   // Only this state holds the key string. The result of a mutation would also be cached.
   const [created, setCreated] = useState<CreatedKey | null>(null);
   const { mutate, error, isPending } = useMutation({
     mutationFn: async () => {
       const { name, key } = await call(idempotencyKey);
       setCreated({ name, key });
+      setAttempt(null);
+      setNewKey(newIdempotencyKey());
     },
     // What shows keys is refreshed after an error too: the key may exist although the answer was lost. The error does not wait for it.
     onSettled: () => {
@@ -31,12 +39,12 @@ export function useKeyCreation(call: (idempotencyKey: string) => Promise<Created
   });
   return {
     created,
-    create: () => mutate(),
-    /** Forgets the key string. Another key can be created then. */
-    forget: () => {
-      setCreated(null);
-      setIdempotencyKey(newIdempotencyKey());
+    create: () => {
+      setAttempt(idempotencyKey);
+      mutate();
     },
+    /** Forgets the key string. Another key can be created then. */
+    forget: () => setCreated(null),
     isPending,
     /** The error of the name. */
     nameError: errorTextAt(error, "name"),
