@@ -66,6 +66,23 @@ describe.skipIf(!hasBrowser)("connecting a provider", () => {
     ]);
   });
 
+  it("has what was typed after signing in again, but not the credential", async () => {
+    const { page } = await site.open(operator, "/operator/connect");
+    const cookies = await page.context().cookies();
+    const address = page.getByLabel("Base URL");
+    await page.getByLabel("Provider").selectOption({ label: "Azure OpenAI" });
+    await address.fill("https://models.openai.azure.com/openai/v1");
+    await page.getByLabel("Credential", { exact: true }).fill(CREDENTIAL);
+    await page.context().clearCookies();
+    await page.getByRole("button", { name: "Check credential" }).click();
+    await page.getByText("Your session has ended.").waitFor();
+    expect(await page.evaluate(() => JSON.stringify(sessionStorage))).not.toContain(CREDENTIAL);
+    await page.context().addCookies(cookies);
+    await page.goto("/operator/connect");
+    await expect.poll(() => address.inputValue()).toBe("https://models.openai.azure.com/openai/v1");
+    expect(await page.getByLabel("Credential", { exact: true }).inputValue()).toBe("");
+  });
+
   it("records the address but never the credential, and follows no redirect", async () => {
     await using provider = await startProvider();
     const input = { dialect: "openai", credential: CREDENTIAL } as const;

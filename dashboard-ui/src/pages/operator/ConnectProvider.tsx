@@ -1,15 +1,16 @@
 import { Link } from "@tanstack/react-router";
-import { useState } from "react";
 import { classes } from "../../components/classes.ts";
 import formStyles from "../../components/form.module.css";
 import { PageHead } from "../../components/PageHead.tsx";
 import { Select } from "../../components/Select.tsx";
+import { useKept } from "../../components/use-kept-draft.ts";
 import { ProviderForm } from "./connect-provider/ProviderForm.tsx";
-import { PROVIDERS, type Provider } from "./connect-provider/providers.ts";
+import { PROVIDERS } from "./connect-provider/providers.ts";
 
 /** Writes the catalog file of a provider, after its credential was checked. */
 export function ConnectProvider() {
-  const [provider, setProvider] = useState<Provider | undefined>(PROVIDERS[0]);
+  const [chosen, setChosen] = useKept("of the provider to connect", PROVIDERS[0]?.name ?? "");
+  const provider = PROVIDERS.find(({ name }) => name === chosen);
   return (
     <>
       <PageHead
@@ -20,9 +21,9 @@ export function ConnectProvider() {
       <div className={classes(formStyles.form, formStyles.narrow)}>
         <Select
           label="Provider"
-          value={provider?.name}
+          value={chosen}
           options={PROVIDERS.map(({ name, label }) => ({ value: name, label }))}
-          onChange={({ target }) => setProvider(PROVIDERS.find(({ name }) => name === target.value))}
+          onChange={({ target }) => setChosen(target.value)}
         />
       </div>
       {provider === undefined ? null : <ProviderForm key={provider.name} provider={provider} />}

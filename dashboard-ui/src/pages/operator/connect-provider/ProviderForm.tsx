@@ -9,6 +9,7 @@ import formStyles from "../../../components/form.module.css";
 import { FormError } from "../../../components/Notice.tsx";
 import panelStyles from "../../../components/Panel.module.css";
 import { PasswordField } from "../../../components/PasswordField.tsx";
+import { useKept } from "../../../components/use-kept-draft.ts";
 import { ProviderModels } from "./ProviderModels.tsx";
 import type { Provider } from "./providers.ts";
 
@@ -20,7 +21,7 @@ interface Checked {
 
 /** Checks a provider's credential by a real request. The credential stays in the field until it is accepted. */
 export function ProviderForm({ provider }: { readonly provider: Provider }) {
-  const [baseUrl, setBaseUrl] = useState(provider.baseUrl);
+  const [baseUrl, setBaseUrl] = useKept(`of the base URL of ${provider.name}`, provider.baseUrl);
   const [credential, setCredential] = useState("");
   const [checked, setChecked] = useState<Checked | null>(null);
   const { mutate, error, isPending } = useMutation({
