@@ -4,7 +4,7 @@ import { connection, watchedFetch } from "./api/connection.ts";
  * Why a part of the dashboard could not be loaded: the service can't be reached; it has another version, which no longer has the part; or
  * the part alone failed.
  */
-export type LoadFailure = "unreachable" | "outdated" | "failed";
+type LoadFailure = "unreachable" | "outdated" | "failed";
 
 /** A part of the dashboard's code could not be loaded. */
 export class CodeError extends Error {

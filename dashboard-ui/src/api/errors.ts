@@ -2,7 +2,7 @@ import type { AppRouter } from "@ostiary/server/router";
 import type { TRPCClientError } from "@trpc/client";
 
 /** An error of the service, from either of its two formats. */
-export interface ServiceError {
+interface ServiceError {
   readonly code: string;
   readonly param: string | null;
   readonly message: string;

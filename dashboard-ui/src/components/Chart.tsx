@@ -11,7 +11,7 @@ import type { SeriesValue } from "./chart/series-value.ts";
 import { intervalLabel, timeTicks } from "./chart/time-labels.ts";
 import { topOf, valueTicks } from "./chart/value-ticks.ts";
 
-export interface ChartSeries {
+interface ChartSeries {
   readonly label: string;
   /** One value for each time; `null` where there is no value. */
   readonly values: readonly (number | null)[];
@@ -29,7 +29,7 @@ export interface ChartPart {
   readonly series: number | null;
 }
 
-export interface ChartProps {
+interface ChartProps {
   /** The chart's description for screen readers: "Requests by model, the last 30 days". */
   readonly label: string;
   /** The start of each interval, ascending. */

@@ -33,7 +33,7 @@ export type MenuPart = readonly MenuAction[] | MenuChoice;
 export type MenuStart = "menu" | "first" | "last";
 
 /** For the button that opens the menu. */
-export interface MenuTriggerProps {
+interface MenuTriggerProps {
   readonly ref: RefObject<HTMLButtonElement | null>;
   readonly id: string;
   readonly "aria-haspopup": "menu";

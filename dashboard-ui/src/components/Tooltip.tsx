@@ -3,7 +3,7 @@ import { Deferred, lazyCode } from "./lazy-code.tsx";
 
 export const tooltipPopup = lazyCode(async () => (await import("./TooltipPopup.tsx")).TooltipPopup);
 
-export interface TipState<Target extends HTMLElement> {
+interface TipState<Target extends HTMLElement> {
   readonly text: string | undefined;
   readonly target: RefObject<Target | null>;
   readonly isOpen: boolean;

@@ -2,7 +2,7 @@ import { messagesTools, messagesTurns, responsesItems, responsesTools } from "./
 import type { ChatSnippetRequest } from "./snippets.ts";
 
 /** A chat request in another format. */
-export interface FormattedRequest {
+interface FormattedRequest {
   readonly body: Readonly<Record<string, unknown>>;
   /** Parameters of the chat request that the format does not have. */
   readonly missing: readonly string[];

@@ -17,7 +17,7 @@ export interface ChatSnippetRequest {
 }
 
 /** A request for embeddings. */
-export interface EmbeddingSnippetRequest {
+interface EmbeddingSnippetRequest {
   readonly model: string;
   readonly input: string | readonly string[];
   readonly [parameter: string]: unknown;
@@ -93,7 +93,7 @@ const PACKAGES: Readonly<Record<Exclude<SnippetKind, "curl" | "sdk">, string>> =
 };
 
 /** What to do with the code. */
-export interface SnippetUse {
+interface SnippetUse {
   /** The command that installs the client's package; `null`: none is needed. */
   readonly install: string | null;
   /** The steps before the code runs, and what of the request it lacks. */

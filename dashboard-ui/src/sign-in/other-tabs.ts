@@ -1,5 +1,5 @@
 /** What a tab tells the others of the browser, which have the same session. */
-export type SessionNews = "signed in" | "signed out";
+type SessionNews = "signed in" | "signed out";
 
 const CHANNEL = "session";
 

@@ -59,7 +59,7 @@ const RETRY_AFTER_MS = 1_000;
  */
 const MAX_WAIT_MS = 59_000;
 
-export interface AccessParts {
+interface AccessParts {
   readonly lookup: KeyLookup;
   readonly admissions: Admissions;
   readonly limitsOf: (account: KeySnapshot["account"]) => Limits;

@@ -28,7 +28,7 @@ import type { IpRuleBook, IpVerdict } from "./ip-rules.ts";
 import { addressTaken, type SignIn } from "./sign-in.ts";
 import { createAccount } from "./users-store.ts";
 
-export interface AccountAdminParts {
+interface AccountAdminParts {
   readonly database: Database;
   /** The same database by other connections, for lists and what sums up usage. */
   readonly longReads: Database;

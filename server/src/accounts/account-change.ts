@@ -10,7 +10,7 @@ export type AccountChange =
   | { readonly action: "account.setLimits"; readonly limits: LimitChange };
 
 /** A limit that is absent stays as it is. */
-export type LimitChange = { readonly [Name in keyof LimitOverrides]?: LimitOverrides[Name] | undefined };
+type LimitChange = { readonly [Name in keyof LimitOverrides]?: LimitOverrides[Name] | undefined };
 
 /** New networks for an account's rules; a mode of `null` keeps the present one. */
 export interface IpRuleChange {

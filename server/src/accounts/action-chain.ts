@@ -2,14 +2,14 @@ import type { AccountId } from "../contract/account.ts";
 import { atOneMoment, type Database, LONG_READ_TIMEOUT_MS, type Transaction } from "../database/database.ts";
 
 /** A point in a chain of actions. */
-export interface ActionPoint {
+interface ActionPoint {
   /** From 1. */
   readonly position: number;
   /** SHA-256, in hexadecimal. */
   readonly digest: string;
 }
 
-export interface ActionChainProblem {
+interface ActionChainProblem {
   /** `null` for an action that is not in the chain. */
   readonly position: number | null;
   /**

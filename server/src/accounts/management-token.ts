@@ -13,7 +13,7 @@ import type { ClientInfo, SessionId, SignedIn } from "./user.ts";
 import { recordForUser, type SignedInRow, signedInColumns, signedInOf } from "./users-store.ts";
 
 /** A token by which a script acts for its user. */
-export interface ManagementToken {
+interface ManagementToken {
   /** The id of the token, a UUID. */
   readonly id: TokenUuid;
   /** The name that its user gave it. */
@@ -32,7 +32,7 @@ export interface ManagementToken {
   readonly lastUsedIp: string | null;
 }
 
-export interface CreatedManagementToken
+interface CreatedManagementToken
   extends Pick<ManagementToken, "id" | "name" | "tokenId" | "createdAt" | "expiresAt"> {
   /** The complete token, which cannot be read again. */
   readonly token: string;

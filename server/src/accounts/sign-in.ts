@@ -44,7 +44,7 @@ export interface FoundSession {
   readonly signedIn: SignedIn;
 }
 
-export interface SignUpRequest {
+interface SignUpRequest {
   readonly email: string;
   readonly password: string;
   readonly accountName: string;
@@ -57,7 +57,7 @@ export interface Session {
   readonly signedIn: SignedIn;
 }
 
-export interface SignInParts {
+interface SignInParts {
   readonly store: PostgresUsers;
   readonly passwords: Passwords;
   readonly attempts: AttemptLimits;

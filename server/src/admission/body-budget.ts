@@ -2,7 +2,7 @@ import type { AccountId } from "../contract/account.ts";
 import { Failure } from "../errors/failure.ts";
 
 /** Limits on the bytes of bodies and answers in memory: those of requests that are being received or answered. */
-export interface BodyBudgetLimits {
+interface BodyBudgetLimits {
   readonly processBytes: number;
   /** Bodies sent with the keys or sessions of one account. */
   readonly accountBytes: number;
@@ -60,7 +60,7 @@ const REFUSALS = {
   ],
 } as const;
 /** Why a body was not received. */
-export type BodyRefusal = keyof typeof REFUSALS;
+type BodyRefusal = keyof typeof REFUSALS;
 /** Why an answer is not kept. `too_large`: together with the body of its request it is larger than the share of an account. */
 export type AnswerRefusal = "account_bytes" | "process_bytes" | "too_large";
 /** Larger bodies may not use the last part of the budget, so that they do not keep small bodies out. */

@@ -72,7 +72,7 @@ export interface PositionInRedis {
   useEpoch(epoch: string): void;
 }
 
-export interface DatabaseEpochParts {
+interface DatabaseEpochParts {
   readonly position: PositionInDatabase;
   /** `null` for a node without Redis. */
   readonly redis: PositionInRedis | null;
@@ -85,7 +85,7 @@ export class DatabaseEpochEnded extends Error {
 }
 
 /** Whether a starting node may use its Redis, or what it waits for. */
-export type DatabaseEpochJoining = "joined" | "watching" | "another copy";
+type DatabaseEpochJoining = "joined" | "watching" | "another copy";
 
 /** A position that stood still for this many checks, a second apart, belongs to no running node. */
 const IDLE_CHECKS = 5;

@@ -16,7 +16,7 @@ const PACE_WINDOW_MS = 10_000;
 const SHARE_OF_STREAMED = 1 / 4;
 const NO_BYTES = new Uint8Array(0);
 
-export interface IncomingBodyParts {
+interface IncomingBodyParts {
   readonly sender: BodySender;
   /** How many bodies the sender may send at once; `null`: any number. */
   readonly maxBodies: number | null;

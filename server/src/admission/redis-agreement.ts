@@ -55,7 +55,7 @@ export interface RedisConnection {
   onRestored(listener: () => void): void;
 }
 
-export interface AgreementParts {
+interface AgreementParts {
   readonly id: string;
   /** Identifies this process in the table of nodes. */
   readonly life: string;

@@ -27,7 +27,7 @@ export interface RedisConnectionOptions {
 }
 
 /** Options that some connections have, beside {@link redisOptions}. */
-export type MoreOptions = Pick<RedisOptions, "lazyConnect"> & {
+type MoreOptions = Pick<RedisOptions, "lazyConnect"> & {
   /** `null`: the connection is not made again. */
   readonly retryStrategy?: null;
 };

@@ -245,7 +245,7 @@ return 1`;
 export type AdmitReply = readonly [number, number, number, number, number, number, number, Buffer];
 
 /** Requests and tokens of the minute, and requests being answered. */
-export type UseReply = readonly [number, number, number];
+type UseReply = readonly [number, number, number];
 
 /**
  * The scripts, and which keys of the account are their `KEYS`: its version and epoch (no suffix), requests and tokens of the last minute,

@@ -5,14 +5,14 @@ import type { Recorder } from "./recorder.ts";
 import { readBatchDigest } from "./removed-entries.ts";
 
 /** A point in an account's chain of batches. Given later, it shows whether earlier entries were changed. */
-export interface ChainPoint {
+interface ChainPoint {
   /** The number of the batch, from 1. */
   readonly batch: number;
   /** The SHA-256 digest of the batch and those before it: 64 hexadecimal digits. */
   readonly digest: string;
 }
 
-export interface ChainProblem {
+interface ChainProblem {
   /** The number of the batch, from 1. */
   readonly batch: number;
   /**
@@ -26,7 +26,7 @@ export interface ChainProblem {
   readonly foundEntries: number;
 }
 
-export interface ChainReport {
+interface ChainReport {
   /** The last batch; `null`: nothing has been recorded. */
   readonly head: ChainPoint | null;
   /** Batches up to this one were deleted at the end of the plan's retention. 0: none. */

@@ -40,7 +40,7 @@ export interface PageOfEntries {
   readonly reader?: Reader;
 }
 
-export interface AuditPage {
+interface AuditPage {
   /** Newest first. A slow search may return fewer entries than the limit, even none, and continue with the next page. */
   readonly entries: readonly ListedEntry[];
   /** The cursor of the next page; `null` on the last page. */

@@ -31,7 +31,7 @@ const MAX_FOLLOWERS = 2_000;
 const MAX_FOLLOWERS_OF_ACCOUNT = 50;
 
 /** What a client follows. */
-export interface FollowRequest {
+interface FollowRequest {
   readonly accountId: AccountId;
   readonly filter: EntryFilter;
   /** {@link TailNews.upTo} of the last news that the client has; `null`: only what is recorded from now on. */

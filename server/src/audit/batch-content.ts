@@ -16,7 +16,7 @@ const COVERED = COVERED_FIELDS.map(indexOf);
 const COVERED_IF_SET = COVERED_WHERE_SET.map((field) => [indexOf(field), `\n${field}:`] as const);
 
 /** What the entries of one account in a batch add to the account's chain. */
-export interface BatchContent {
+interface BatchContent {
   readonly accountId: AccountId;
   /** The number of the entries. */
   readonly entries: number;

@@ -6,7 +6,7 @@ import type { ClaimId } from "../contract/kept-answer.ts";
 import type { KeyUuid } from "../contract/key.ts";
 
 /** The sum of entries of a batch that differ in nothing that usage is summed by. Times are in Unix milliseconds. */
-export interface UsageSum {
+interface UsageSum {
   readonly accountId: AccountId;
   readonly key: KeyUuid;
   readonly model: string | null;
@@ -24,7 +24,7 @@ export interface UsageSum {
 }
 
 /** The cost of those entries of an account that name the same spender. */
-export interface ChargeSum {
+interface ChargeSum {
   readonly accountId: AccountId;
   /** `null`: the entries are of a former version, which named none. */
   readonly spender: SpenderId | null;
@@ -35,7 +35,7 @@ export interface ChargeSum {
 }
 
 /** The answer to an idempotency key; the digests are in Base64. */
-export interface AnswerRow {
+interface AnswerRow {
   readonly entry: EntryId;
   readonly accountId: AccountId;
   readonly claim: ClaimId;

@@ -10,7 +10,7 @@ import { SELECTION_DIGITS, type Selection } from "./selection.ts";
 export type AsOf = bigint & { readonly __id: "as-of" };
 
 /** Where reading continues: after an entry, in the snapshot of the first page. */
-export interface Cursor {
+interface Cursor {
   readonly asOf: AsOf;
   readonly entry: EntryId;
 }

@@ -1,7 +1,7 @@
 import { DAY_MS } from "../../../sdk/src/contract/time-units.ts";
 import type { Plans } from "../contract/plans.ts";
 
-export interface EntryClockParts {
+interface EntryClockParts {
   readonly plans: Plans;
   /** The node's time, in whole milliseconds since 1970. */
   readonly nowMs: () => number;

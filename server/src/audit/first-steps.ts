@@ -4,7 +4,7 @@ import type { Reader, Reads } from "../database/reads.ts";
 import type { Recorder } from "./recorder.ts";
 
 /** What an account has done so far of what a new account does first. */
-export interface FirstSteps {
+interface FirstSteps {
   /** Whether it has had a key. */
   readonly hasKey: boolean;
   /** Whether one of its latest 1,000 requests came from a client, not from the playground. */

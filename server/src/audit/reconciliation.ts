@@ -9,7 +9,7 @@ import type { Database, SqlFragment } from "../database/database.ts";
 import { readNewestDeletedMs } from "./removed-entries.ts";
 
 /** An account whose balance is not the sum of its ledger, or is negative. */
-export interface BalanceMismatch extends Balance {
+interface BalanceMismatch extends Balance {
   /** The id of the account. */
   readonly accountId: AccountId;
   /** The sum of the account's ledger, in nano-USD. */
@@ -17,7 +17,7 @@ export interface BalanceMismatch extends Balance {
 }
 
 /** A sum of usage that differs from its entries. */
-export interface UsageMismatch {
+interface UsageMismatch {
   /** The id of the account; `null`: the whole service. */
   readonly accountId: AccountId | null;
   /** What differs: an `hour` from its entries, a `day` from its hours, or a `month` from its days. */

@@ -17,10 +17,10 @@ import { rejectPending, releaseLines } from "./pending-lines.ts";
 import { UnwrittenEntries } from "./unwritten-entries.ts";
 
 /** Called with entries that are in the database, and so charged. */
-export type OnCommitted = (entries: readonly AuditEntry[]) => void;
+type OnCommitted = (entries: readonly AuditEntry[]) => void;
 
 /** Where an entry must be stored before its request may end. */
-export type Durability = "journal" | "disk" | "database";
+type Durability = "journal" | "disk" | "database";
 
 /** The maximum of pending entries, about 200 MB. They are in the journal as well. */
 const MAX_PENDING = 200_000;
@@ -55,7 +55,7 @@ export interface RecorderParts {
 }
 
 /** An entry that is in the journal. */
-export interface Recorded {
+interface Recorded {
   /**
    * Resolves when the entry is as durable as configured and other nodes know its idempotent answer; `null`: it is already.
    * Rejects with a {@link Failure} if the database has to confirm the entry and does not do so in time.
@@ -65,7 +65,7 @@ export interface Recorded {
 
 const IN_JOURNAL: Recorded = { stored: null };
 
-export interface Backlog {
+interface Backlog {
   readonly entries: number;
   /** How long the oldest entry has waited, by a clock that never jumps. */
   readonly oldestMs: number;

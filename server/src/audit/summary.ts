@@ -10,10 +10,10 @@ import type { Recorder } from "./recorder.ts";
 import type { UsageTotals } from "./usage.ts";
 
 /** The sums of the entries that match a filter. */
-export type SummaryTotals = Omit<UsageTotals, "cachedTokens">;
+type SummaryTotals = Omit<UsageTotals, "cachedTokens">;
 
 /** The requests of one interval of the histogram. */
-export interface SummaryBucket {
+interface SummaryBucket {
   /** When the interval begins. */
   readonly start: Date;
   /** The number of requests, including refused ones. */
@@ -23,7 +23,7 @@ export interface SummaryBucket {
 }
 
 /** A value that entries have, and how many have it. */
-export interface ValueCount {
+interface ValueCount {
   /** The value. */
   readonly value: string;
   /** The number of requests. */
@@ -31,7 +31,7 @@ export interface ValueCount {
 }
 
 /** The entries that match a filter, added up. */
-export interface LogSummary {
+interface LogSummary {
   /** The sums over all entries that were counted. */
   readonly total: SummaryTotals;
   /** The time up to which older entries were not counted, because there are too many; `null`: all were counted. */
@@ -58,7 +58,7 @@ export interface SummaryRow extends SummaryTotals {
 }
 
 /** The entries to search: from the newest back to the oldest, both included. */
-export interface SummaryRange {
+interface SummaryRange {
   readonly newest: EntryId;
   readonly oldest: EntryId;
   /** Whether the period has older entries. */

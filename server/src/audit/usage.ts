@@ -13,8 +13,9 @@ import type { Recorder } from "./recorder.ts";
 import type { PostgresUsage } from "./usage-store.ts";
 
 export type { UsageInterval };
-export type UsageGrouping = "none" | "model" | "key";
-export type ServiceUsageGrouping = "none" | "model" | "account";
+
+type UsageGrouping = "none" | "model" | "key";
+type ServiceUsageGrouping = "none" | "model" | "account";
 
 /** The usage of a group of requests. */
 export interface UsageTotals {
@@ -73,7 +74,7 @@ export interface ServiceUsageRow extends UsageTotals {
   readonly isOther: boolean;
 }
 
-export interface UsageSpan {
+interface UsageSpan {
   /** Included, and rounded down to the beginning of an interval. */
   readonly from: Date;
   /** Not included, and rounded up to the end of an interval, so that the present moment includes the present interval. */
@@ -104,7 +105,7 @@ export interface ServiceUsageQuestion extends UsageSpan {
 }
 
 /** The time that half of the requests took at most, and the one that 95 percent of them took at most, in milliseconds. */
-export interface Percentiles {
+interface Percentiles {
   /** The median in milliseconds; `null`: no request has a value. */
   readonly p50: number | null;
   /** The 95th percentile in milliseconds; `null`: no request has a value. */
@@ -168,7 +169,7 @@ export interface UpstreamHistory {
   readonly measuredSince: Date | null;
 }
 
-export interface UsageSummary<Row> {
+interface UsageSummary<Row> {
   /** One row per interval and group, in order of time. Intervals without requests have none. */
   readonly rows: readonly Row[];
   /** The sums over all rows. */

@@ -45,7 +45,7 @@ export interface Modalities {
 
 /** All kinds of content. `file` stands for documents such as PDFs, and `embedding` for the vectors of an embedding model. */
 export const MODALITIES = ["text", "image", "audio", "video", "file", "embedding"] as const;
-export type Modality = (typeof MODALITIES)[number];
+type Modality = (typeof MODALITIES)[number];
 export const TEXT_ONLY: Modalities = { input: ["text"], output: ["text"] };
 const EMBEDDING: Modalities = { input: ["text"], output: ["embedding"] };
 

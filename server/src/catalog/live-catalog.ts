@@ -64,7 +64,7 @@ export function notingStates(source: CatalogSource, states: FileStates): Catalog
   return { ...source, readFile };
 }
 
-export interface CatalogWatchParts {
+interface CatalogWatchParts {
   readonly catalog: LiveCatalog;
   readonly source: CatalogSource;
   /** The files as they were when the catalog was loaded: what has changed since is loaded at the first {@link CatalogWatch.reload}. */

@@ -3,7 +3,7 @@ import type { DialectSettings } from "./catalog-file.ts";
 import { loadCatalog } from "./load-catalog.ts";
 
 /** A provider, as a catalog file describes it. */
-export interface ProviderEntry {
+interface ProviderEntry {
   /** The name of the upstream. */
   readonly name: string;
   readonly dialect: string;

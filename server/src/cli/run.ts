@@ -18,7 +18,7 @@ import { addNodeCommands } from "./node-commands.ts";
 import { addHelpCommands, forTerminal, timeoutOption, timeoutsOf, toJson } from "./output.ts";
 import { addTokenCommand } from "./token-command.ts";
 
-export interface OperatorRun {
+interface OperatorRun {
   readonly environment: Environment;
   write(text: string): void;
   writeError(text: string): void;

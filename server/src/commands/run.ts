@@ -18,7 +18,7 @@ import { summaryOf } from "./check-config.ts";
 import type { Findings } from "./findings.ts";
 import { checkHealth } from "./health.ts";
 
-export interface ServerRun {
+interface ServerRun {
   /** The arguments after the command's own name. */
   readonly arguments: readonly string[];
   readonly environment: Readonly<Record<string, string | undefined>>;

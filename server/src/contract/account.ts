@@ -30,7 +30,7 @@ export interface Account {
   readonly createdAt: Date;
 }
 
-export interface Suspension {
+interface Suspension {
   /** When the account was suspended. */
   readonly at: Date;
   /** The reason that the operator gave. */

@@ -135,7 +135,7 @@ export type MediaSource =
   | { readonly kind: "url"; readonly url: string };
 
 /** The words with which a model has refused to answer. */
-export interface RefusalPart extends Part {
+interface RefusalPart extends Part {
   readonly kind: "refusal";
   readonly text: string;
 }

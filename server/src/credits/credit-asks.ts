@@ -28,7 +28,7 @@ export interface WaitingRequest {
   countedIn: Allowance | null;
 }
 
-export interface AskParts {
+interface AskParts {
   readonly store: Pick<CreditStore, "ask">;
   readonly monotonicMs: () => number;
   /** Called when the database has answered that the spender is closed. */

@@ -16,7 +16,7 @@ const ROUND_MS = 1_000;
 const LOOKS_PER_ROUND = 1_000;
 
 /** What a spender has reserved of an account's credit. */
-export interface Reserve {
+interface Reserve {
   readonly spender: Spender;
   readonly allowance: Allowance;
 }
@@ -33,7 +33,7 @@ interface Rounds {
   failure: { readonly error: unknown } | null;
 }
 
-export interface ReleaseParts {
+interface ReleaseParts {
   /** The spenders of this node. */
   readonly spenders: () => Iterable<Spender>;
   readonly isCurrent: (spender: Spender) => boolean;

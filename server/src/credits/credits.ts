@@ -29,7 +29,7 @@ const MAX_SPENDER_ACCOUNTS = 100_000;
 
 const NOTHING_HELD: Hold = { amountNanoUsd: 0n, spender: null, settle: () => {} };
 
-export interface CreditsParts {
+interface CreditsParts {
   readonly store: CreditStore;
   /** Milliseconds of a clock that never jumps. */
   readonly monotonicMs: () => number;

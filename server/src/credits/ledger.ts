@@ -5,7 +5,7 @@ import type { LedgerEntryId } from "../contract/ids.ts";
 import type { Database } from "../database/database.ts";
 
 /** A change of an account's balance, which is the sum of its entries. */
-export interface LedgerEntry {
+interface LedgerEntry {
   /** The id of the transaction, a UUID. */
   readonly id: LedgerEntryId;
   /** When the transaction was recorded. */
@@ -26,7 +26,7 @@ export interface LedgerEntry {
 }
 
 /** A line of an account's statement, whose sum over all lines is the balance: a grant, an adjustment, or a day's requests. */
-export interface StatementLine {
+interface StatementLine {
   /** The id of the line, a UUID: that of the transaction, or one that stands for the day. */
   readonly id: LedgerEntryId;
   /** When the transaction was recorded. Of `requests`: when the UTC day begins. */

@@ -71,7 +71,7 @@ function promptTokensOf({ model, bytes, images, files, prompts }: CostBasis): nu
 }
 
 /** What a request is charged and counts, and what its upstream reported beyond the model's limits. */
-export interface Charge {
+interface Charge {
   readonly costNanoUsd: bigint;
   /** The tokens that count against the account's limit. As in the cost, what exceeds the model's limits does not count. */
   readonly countedTokens: number;

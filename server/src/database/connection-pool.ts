@@ -16,7 +16,7 @@ export interface PoolUse {
   readonly waiting: number;
 }
 
-export interface ConnectionPoolOptions {
+interface ConnectionPoolOptions {
   readonly maxConnections: number;
   readonly lookup: LookupFunction | undefined;
   readonly open: (hooks: ConnectionHooks) => Driver;

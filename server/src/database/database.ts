@@ -55,7 +55,7 @@ export type DatabaseAddress =
       readonly database: string;
     };
 
-export interface DatabaseOptions {
+interface DatabaseOptions {
   readonly maxConnections: number;
   readonly connectTimeoutS: number;
   /** {@link STATEMENT_TIMEOUT_MS} by default. */

@@ -1,7 +1,7 @@
 import type { RequestSignal } from "../errors/request-signal.ts";
 
 /** Limits on the holders of a {@link FairSemaphore} and on those that wait for it. */
-export interface SemaphoreLimits {
+interface SemaphoreLimits {
   /** The maximum of concurrent holders of all names together. */
   readonly max: number;
   /** The maximum of concurrent holders of one name. */

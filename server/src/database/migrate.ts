@@ -26,7 +26,7 @@ const LOCK_TIMEOUT_MS = 1_000;
 const LOCK_PAUSE_MS = 2_000;
 
 /** How the schema of a database relates to the migrations of this version of the service. */
-export interface Schema {
+interface Schema {
   /** The number of the newest migration that the database has, such as `0018`; `null`: it has none. */
   readonly version: string | null;
   /** Migrations of this version that the database lacks. */
@@ -36,7 +36,7 @@ export interface Schema {
 }
 
 /** A database whose schema this version of the service can't use. The message says what to do. */
-export class SchemaMismatch extends Error {
+class SchemaMismatch extends Error {
   override readonly name = "SchemaMismatch";
 }
 
@@ -45,7 +45,7 @@ export const MIGRATION_IS_BLOCKED =
   "a transaction of another session, such as that of a backup, uses a table that a migration changes: trying again until it has ended";
 
 /** What {@link migrate} reports while it waits. */
-export interface MigrationListeners {
+interface MigrationListeners {
   /** Called when another process is migrating, and this one waits for it. */
   readonly onWaiting?: () => void;
   /** Called once, when a transaction of another session keeps a lock that a migration needs. */

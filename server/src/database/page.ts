@@ -1,7 +1,7 @@
 import { Failure } from "../errors/failure.ts";
 
 /** A page of a list. */
-export interface Page<Item> {
+interface Page<Item> {
   readonly items: readonly Item[];
   /** The last item, after which the next page begins; `null` on the last page. */
   readonly last: Item | null;

@@ -48,7 +48,7 @@ const MAX_BUDGETS = 100_000;
 const MIN_RETRY_MS = 1_000;
 
 /** Why a read was refused: too many reads wait, its turn did not come in time, the budget is spent, or too many exports run. */
-export type ReadRefusal = Exclude<NotAcquired, "left" | "dismissed"> | "budget" | "streams";
+type ReadRefusal = Exclude<NotAcquired, "left" | "dismissed"> | "budget" | "streams";
 
 /** Runs the slices of one read: its statements, or short transactions. Other readers get their turns between the slices. */
 export interface ReadSlices {

@@ -6,7 +6,7 @@ import type { ResponseHeaders } from "./response-headers.ts";
 export type { ErrorCode, ErrorEnvelope };
 
 /** What a failure may carry besides its code and message. */
-export interface FailureDetails {
+interface FailureDetails {
   /** The request field at fault, dotted (`messages.0.role`). */
   readonly param?: string;
   /** How long the caller should wait before it tries again. Becomes `retry-after` and `retry-after-ms`. */

@@ -9,7 +9,7 @@ const INTERVAL_MS = 10_000;
 const MAX_KINDS = 1_000;
 
 /** What a failed request was for. Faults of one code that were for the same are of one kind. */
-export interface FaultSubject {
+interface FaultSubject {
   /** The model that was asked for. */
   readonly model?: string | undefined;
   /** The procedure that was called. */
@@ -24,7 +24,7 @@ interface Kind {
   left: number;
 }
 
-export interface FaultLogParts {
+interface FaultLogParts {
   readonly log: Logger;
   /** Milliseconds of a clock that never jumps. */
   readonly monotonicMs: () => number;

@@ -14,7 +14,7 @@ export const MESSAGES_ERROR_TYPES = [
   "timeout_error",
   "overloaded_error",
 ] as const;
-export type MessagesErrorType = (typeof MESSAGES_ERROR_TYPES)[number];
+type MessagesErrorType = (typeof MESSAGES_ERROR_TYPES)[number];
 
 /** Anthropic's status for an overloaded server. */
 export const OVERLOADED_STATUS = 529;
@@ -63,7 +63,7 @@ export const THREAD_FIELD = "thread";
 const THREAD_DETAILS: JsonObject = { error_code: "thread_unsupported_request" };
 
 /** An error as Anthropic's Messages API has it: in a body, with the request's id, and in a stream. */
-export interface MessagesError {
+interface MessagesError {
   readonly type: "error";
   readonly error: {
     readonly type: MessagesErrorType;

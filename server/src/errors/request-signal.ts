@@ -9,7 +9,7 @@ export interface RequestSignal {
 }
 
 /** Why a request was aborted: its client has disconnected, the service stops, or the request has ended, which stops what still runs for it. */
-export type AbortCause = "client_gone" | "shutdown" | "ended";
+type AbortCause = "client_gone" | "shutdown" | "ended";
 
 /** The signal of a request under `/v1`. */
 export interface CausedSignal extends RequestSignal {

@@ -35,9 +35,9 @@ interface ModelRequest {
 }
 
 /** A request for an answer, in the format of its client. */
-export interface AnswerRequest extends ModelRequest, ClientRequest {}
+interface AnswerRequest extends ModelRequest, ClientRequest {}
 
-export interface EmbeddingRequest extends ModelRequest {
+interface EmbeddingRequest extends ModelRequest {
   /** In OpenAI's format. */
   readonly body: JsonBody;
 }
@@ -49,7 +49,7 @@ export interface Routed<Answer> {
   readonly upstream: string;
 }
 
-export interface GatewayParts {
+interface GatewayParts {
   readonly catalog: Catalog;
   /** By name. */
   readonly dialects: ReadonlyMap<string, Dialect>;

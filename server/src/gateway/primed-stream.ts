@@ -1,7 +1,7 @@
 import { TransportError } from "../upstream/transport.ts";
 
 /** How a stream is changed and observed while it is read. */
-export interface StreamUse<Item> {
+interface StreamUse<Item> {
   /** Changes an item. */
   readonly change: (item: Item) => Item;
   /** Changes what the stream fails with. */

@@ -1,7 +1,7 @@
 import type { Route } from "../catalog/catalog.ts";
 
 /** A route of a request, and whether the request was sent to it before. */
-export interface TrialRoute extends Route {
+interface TrialRoute extends Route {
   readonly isRetry?: boolean;
 }
 

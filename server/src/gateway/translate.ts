@@ -5,7 +5,7 @@ import type { Usage } from "../tokens/token-estimate.ts";
 import { type ConversationAnswer, type WireAnswer, withUsage } from "../upstream/dialect.ts";
 import { TransportError } from "../upstream/transport.ts";
 
-export interface Translation {
+interface Translation {
   readonly request: WireRequest;
   readonly head: AnswerHead;
   /** Counts the tokens of a request whose upstream does not. */

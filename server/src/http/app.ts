@@ -11,7 +11,7 @@ import type { BodyOfShared, Served } from "./listener.ts";
 type Answer = (request: Request, peer: string) => Promise<Response>;
 type AnswerAll = Served["web"];
 
-export interface AppParts {
+interface AppParts {
   readonly rpc: Answer;
   readonly metrics: Answer;
   readonly dashboard: Pick<Dashboard, "answer">;

@@ -1,6 +1,6 @@
 import type { Unread } from "./unread-bodies.ts";
 
-export interface StreamedBodyParts {
+interface StreamedBodyParts {
   /** The network of its client. */
   readonly network: string;
   /** The maximum that the runtime gets each time that the client has read. */

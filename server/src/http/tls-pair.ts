@@ -5,7 +5,7 @@ import { fileReasonOf } from "../errors/system-errors.ts";
 import { fileForMessage } from "../secrets/named-elsewhere.ts";
 
 /** The files of a certificate with its chain, and of its private key, in PEM. */
-export interface TlsFiles {
+interface TlsFiles {
   readonly certFile: string;
   readonly keyFile: string;
 }
@@ -91,7 +91,7 @@ function parsed<Result>(problem: string, parse: () => Result): Result {
   }
 }
 
-export interface TlsWatchParts {
+interface TlsWatchParts {
   readonly files: TlsFiles;
   /** The pair that is in use at first. */
   readonly first: TlsPair;

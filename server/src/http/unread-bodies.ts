@@ -8,7 +8,7 @@ import { StreamedBody } from "./streamed-body.ts";
  * How much of a body the runtime gets whenever the client has read. Smaller bodies are handed over whole. With HTTP/2 the runtime keeps this much for
  * each of the many streams of a connection.
  */
-export const PIECE_BYTES = 16 * 1024;
+const PIECE_BYTES = 16 * 1024;
 /**
  * How much memory of the runtime an answer takes until its client has read it or has gone, because the runtime reads bodies ahead. Measured with
  * answers that are never read. The runtime has no call that drops them.
@@ -17,7 +17,7 @@ const READ_AHEAD_BYTES = 128 * 1024;
 /** How often the unread bytes are added up. */
 const CHECK_MS = 250;
 
-export interface ResponseHead {
+interface ResponseHead {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>> | Headers;
 }

@@ -4,7 +4,7 @@ interface Reading {
   readonly atMs: number;
 }
 
-export interface DatabaseTimeParts {
+interface DatabaseTimeParts {
   /** Milliseconds of a clock that never jumps. */
   readonly monotonicMs: () => number;
   /** The node's time, in milliseconds since 1970. */

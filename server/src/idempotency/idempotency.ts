@@ -66,7 +66,7 @@ export interface IdempotencyStore {
   now(): Promise<Date>;
 }
 
-export interface IdempotencyClocks {
+interface IdempotencyClocks {
   /** Milliseconds of a clock that never jumps. */
   readonly monotonicMs: () => number;
   /** The node's time, in milliseconds since 1970. */
@@ -83,7 +83,7 @@ export interface Claim {
 }
 
 /** What a request with an idempotency key is to be answered with: by executing it, or the answer that it had before. */
-export type ClaimResult =
+type ClaimResult =
   | { readonly kind: "claimed"; readonly claim: Claim }
   | { readonly kind: "answered"; readonly answer: KeptAnswer };
 

@@ -18,7 +18,7 @@ const LOCKED =
 const END_REJECTED = "the end of this request is in another rejected line: replay or discard that line first";
 
 /** A rejected line, as operators see it. */
-export interface RejectedLineReport {
+interface RejectedLineReport {
   /** The id of the line: 12 hexadecimal digits, which depend on its content only. */
   readonly id: string;
   /** The file in the journal's folder. */
@@ -37,7 +37,7 @@ export interface RejectedLineReport {
   readonly text: string;
 }
 
-export interface RejectedRequest {
+interface RejectedRequest {
   /** The id that the client received in `x-request-id`. */
   readonly requestId: string;
   /** The id of the account that made the request. */
@@ -49,7 +49,7 @@ export interface RejectedRequest {
 }
 
 /** The rejected lines of the node that answers. */
-export interface RejectedLinesReport {
+interface RejectedLinesReport {
   /** The name of the node that answered. */
   readonly node: string;
   /** The journal's folder on that node. */
@@ -63,7 +63,7 @@ export interface RejectedLinesReport {
 }
 
 /** A line that was not recorded when it was replayed. */
-export interface NotReplayed {
+interface NotReplayed {
   /** The id of the line. */
   readonly id: string;
   /** The file in the journal's folder. */
@@ -74,7 +74,7 @@ export interface NotReplayed {
   readonly reason: string;
 }
 
-export interface JournalRepairParts {
+interface JournalRepairParts {
   readonly journal: Journal;
   /** The journal's folder, and the id of the node that it belongs to. */
   readonly folder: string;

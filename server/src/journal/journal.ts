@@ -22,7 +22,7 @@ const LACKS_RESOURCE = new Set(["EMFILE", "ENFILE", "ENOMEM"]);
 const ignoreError = () => {};
 
 /** A line of a segment, as it is read back. */
-export interface SegmentLine {
+interface SegmentLine {
   /** The number of the line in its segment, from 1. */
   readonly number: number;
   /** The line as it is in the file, without its newline. */
@@ -35,7 +35,7 @@ export type SegmentContent =
   | { readonly problem: null; readonly lines: readonly SegmentLine[]; readonly tornBytes: number }
   | { readonly problem: string };
 
-export interface JournalOptions {
+interface JournalOptions {
   /** Created if it does not exist. */
   readonly folder: string;
   /** Whether an entry must have reached the disk (`true`) or only the operating system. */

@@ -7,7 +7,7 @@ import { rejectedFilesOf, type Segment, segmentOfRejectedFile } from "./segment-
 const NEWLINE = Buffer.from("\n");
 
 /** The position of a rejected line. */
-export interface RejectedPosition {
+interface RejectedPosition {
   /** The name of the file in the journal's folder. */
   readonly file: string;
   /** Counted from 1. */

@@ -10,7 +10,7 @@ import type { Segment } from "./segment-names.ts";
 /** The number of rejected lines that are logged one by one. Further lines are counted. */
 const MAX_NAMED = 20;
 
-export interface ReplayParts {
+interface ReplayParts {
   readonly journal: Journal;
   /** Inserts entries in one transaction; harmless for those that the database has already. */
   readonly insert: (entries: readonly AuditEntry[]) => Promise<unknown>;
@@ -20,7 +20,7 @@ export interface ReplayParts {
 }
 
 /** A journal line with its entry. */
-export interface EntryLine {
+interface EntryLine {
   readonly bytes: Uint8Array;
   readonly entry: AuditEntry;
 }
@@ -34,7 +34,7 @@ interface LineToReject {
 }
 
 /** A line of a segment that an earlier process left. */
-export interface LeftLine extends EntryLine {
+interface LeftLine extends EntryLine {
   readonly segment: Segment;
   readonly number: number;
 }

@@ -3,7 +3,7 @@ const STRING = /"(?:[ !#-[\]-\uffff]|\\(?:["\\/bfnrt]|u[0-9A-Fa-f]{4}))*"/y;
 const OTHER_VALUE = /-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[Ee][+-]?\d+)?(?![\w.])|(?:true|false|null)(?!\w)/y;
 
 /** Where a text stops being JSON, and why. The reason quotes nothing of the text, which may have a secret. */
-export interface JsonFault {
+interface JsonFault {
   /** From 1, as {@link JsonFault.column}. */
   readonly line: number;
   readonly column: number;

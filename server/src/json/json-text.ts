@@ -35,9 +35,9 @@ export interface ScannedObject {
 }
 
 /** The size of a text, in the terms of {@link ScanLimits}. Without a limit of values, numbers in arrays are not counted. */
-export type JsonSize = Pick<ScanLimits, "values" | "containers" | "names" | "strings" | "numerals">;
+type JsonSize = Pick<ScanLimits, "values" | "containers" | "names" | "strings" | "numerals">;
 
-export type Scanned =
+type Scanned =
   | ScannedObject
   | { readonly kind: "too-deep" }
   | { readonly kind: "too-many"; readonly of: Exclude<keyof ScanLimits, "depth"> }

@@ -61,7 +61,7 @@ export interface StoredKey {
   readonly reissuedAt: bigint | null;
 }
 
-export interface CreatedKey {
+interface CreatedKey {
   /** The id of the key, a UUID. */
   readonly id: KeyUuid;
   /** The name of the key. */
@@ -78,7 +78,7 @@ export interface CreatedKey {
   readonly replaces: KeyUuid | null;
 }
 
-export interface RotateRequest {
+interface RotateRequest {
   readonly id: KeyUuid;
   /** `null`: the name of the old key with a number. */
   readonly name: string | null;
@@ -92,7 +92,7 @@ interface CreateRequest extends Pick<NewKey, "name" | "rotation"> {
   readonly idempotencyKey: string | null;
 }
 
-export interface KeysParts {
+interface KeysParts {
   readonly store: KeyStore;
   readonly publisher: Publisher;
   readonly mint: KeyMint;

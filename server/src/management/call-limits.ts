@@ -24,7 +24,7 @@ const MAX_REFUSED_NAMES = 100_000;
 const MAX_WAITING_SHARE = 1 / 16;
 
 /** Which limit refused a call: that of its caller, that of the caller's account, or that of its address on `auth.*`. */
-export type CallRefusal = "caller" | "account" | "address";
+type CallRefusal = "caller" | "account" | "address";
 
 /** Whose calls a limit counts, as a refusal says it. */
 const LIMITED_AS: Readonly<Record<CallRefusal, string>> = {

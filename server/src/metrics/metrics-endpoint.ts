@@ -5,7 +5,7 @@ import type { Metrics } from "./metrics.ts";
 /** Headers that only proxies add. */
 const FORWARDED = ["x-forwarded-for", "forwarded", "x-real-ip"];
 
-export interface MetricsAccess {
+interface MetricsAccess {
   /** The networks that may read metrics. */
   readonly readers: Networks;
   /** The client's address, from the socket and the headers of trusted proxies. */

@@ -37,7 +37,7 @@ interface Totals {
  * Metrics by name, without the prefix `ostiary_`: the help text, and a function that returns the value at each scrape. The series
  * of `null` is absent. A map has a series for each value of a label.
  */
-export type ReadMetrics = Readonly<
+type ReadMetrics = Readonly<
   Record<string, readonly [help: string, read: () => number | null | ReadonlyMap<string, number>]>
 >;
 

@@ -11,7 +11,7 @@ import type { ManagementOperation, Operation } from "./operation.ts";
 import { createResponse, type ResponsesParts } from "./responses.ts";
 import { deleteResponse, getResponse, listInputItems } from "./stored-responses.ts";
 
-export interface OperationParts extends MessagesParts, ResponsesParts {
+interface OperationParts extends MessagesParts, ResponsesParts {
   readonly catalog: Catalog;
   readonly auditLog: AuditLog;
   /** The budgets by which reads share the database. */

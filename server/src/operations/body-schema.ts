@@ -7,12 +7,12 @@ import { withoutSecrets } from "../secrets/redact.ts";
 import { invalid } from "./invalid-field.ts";
 
 /** The schema of an array's elements, and their maximum number. */
-export interface ItemSchema {
+interface ItemSchema {
   readonly schema: z.core.$ZodType;
   readonly max: number;
 }
 
-export interface BodyOptions<Shape> {
+interface BodyOptions<Shape> {
   /**
    * The schemas of long arrays. A schema reports every wrong element, which is expensive. These arrays are validated only up to the
    * first wrong element.

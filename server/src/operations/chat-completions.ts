@@ -13,7 +13,7 @@ import { body, errors, IDEMPOTENCY_KEY, MODEL_ERRORS, schemaOf } from "./openapi
 import type { ModelOperation, ModelUse } from "./operation.ts";
 import { type ModelOperationParts, runAnswer } from "./run-answer.ts";
 
-export interface ChatParts extends ModelOperationParts {
+interface ChatParts extends ModelOperationParts {
   /** Seals what providers want back with thoughts and tool calls. */
   readonly sealer: Sealer;
 }

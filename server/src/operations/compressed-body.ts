@@ -30,7 +30,7 @@ interface KeptBody {
   readonly coded: CodedBody;
 }
 
-export interface CodedBody {
+interface CodedBody {
   readonly bytes: Uint8Array<ArrayBuffer>;
   readonly coding: Coding;
 }

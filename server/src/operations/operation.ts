@@ -107,7 +107,7 @@ export interface QuerySource {
 export type PathParameters = Readonly<Record<string, string>>;
 
 /** A request that may be answered. */
-export interface Call<Input> {
+interface Call<Input> {
   readonly input: Input;
   readonly accountId: AccountId;
   /** Aborted when the answer is no longer needed: the client has disconnected, or the service stops. */
@@ -115,7 +115,7 @@ export interface Call<Input> {
 }
 
 /** A request for a query. */
-export interface QueryCall<Input> extends Call<Input> {
+interface QueryCall<Input> extends Call<Input> {
   /** Rejects if the caller may no longer read, such as with a key that was revoked meanwhile. For answers that take long. */
   readonly requireAllowed: () => Promise<unknown>;
 }

@@ -82,7 +82,7 @@ export const responsesBody = bodySchema(
   },
 );
 
-export type ResponsesBody = ReturnType<typeof responsesBody.read>;
+type ResponsesBody = ReturnType<typeof responsesBody.read>;
 
 /** Validates a request. @throws {Failure} `invalid_request` naming the field. */
 export function checkResponsesBody(body: JsonBody): ResponsesBody {

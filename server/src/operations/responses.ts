@@ -30,7 +30,7 @@ export interface ResponsesParts extends ModelOperationParts {
 }
 
 /** A request. What it refers to is in {@link body} and {@link own} once it is resolved. */
-export interface ResponsesInput extends ModelUse {
+interface ResponsesInput extends ModelUse {
   readonly stream: boolean;
   readonly isStored: boolean;
   readonly previousResponseId: string | null;

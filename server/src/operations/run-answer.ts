@@ -39,7 +39,7 @@ export interface ModelOperationParts {
 }
 
 /** Stores an answer, before its last byte is sent. Resolves with the members of the answer that this changes. If it throws, the answer fails. */
-export type StoreAnswer = (answer: JsonObject) => Promise<JsonObject>;
+type StoreAnswer = (answer: JsonObject) => Promise<JsonObject>;
 
 /**
  * Gets the answer to a request of any wire from its model.

@@ -29,7 +29,7 @@ const OVERLOADED = new Failure(
   { retryAfterMs: 1_000 },
 );
 
-export interface OverloadOptions {
+interface OverloadOptions {
   /** Milliseconds of a clock that never jumps. */
   readonly monotonicMs: () => number;
   readonly log: Logger;

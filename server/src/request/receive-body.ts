@@ -24,7 +24,7 @@ const COUNTED_AS = {
 const decoder = new TextDecoder("utf-8", { fatal: true });
 
 /** A body that is received, or was refused, and is not yet parsed. */
-export interface ReceivedBody {
+interface ReceivedBody {
   /** As it was sent. */
   readonly bytes: Uint8Array;
   /**

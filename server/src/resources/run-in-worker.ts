@@ -1,7 +1,7 @@
 import { Worker } from "node:worker_threads";
 
 /** A thread that does one task and ends. */
-export interface WorkerProgram {
+interface WorkerProgram {
   /** The program. It gets the task as its `workerData`, and posts the result. */
   readonly url: URL;
   /** After this time the thread is ended. */

@@ -47,14 +47,14 @@ export interface StoredResponse {
 }
 
 /** What a model reads before a request that continues a response. */
-export interface ResponseHistory {
+interface ResponseHistory {
   /** The input and output of each response, oldest first. */
   readonly items: readonly JsonObject[];
   /** Their size as JSON. */
   readonly bytes: number;
 }
 
-export interface ResponseStoreParts {
+interface ResponseStoreParts {
   /** Connections of its own, because large responses must not delay statements that others wait for. */
   readonly database: Database;
   /** The number of connections of `database`. */

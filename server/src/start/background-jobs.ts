@@ -6,7 +6,7 @@ import { reasonOf } from "../errors/problems.ts";
 const FIRST_RUN_MS = 5 * MINUTE_MS;
 
 /** Work that a node does regularly, beside its requests. */
-export interface BackgroundJob {
+interface BackgroundJob {
   readonly name: string;
   readonly everyMs: number;
   run(): Promise<unknown>;

@@ -6,7 +6,7 @@ const MAX_SKEW_MS = 5 * 60_000;
 /** Between two comparisons, the database's time is estimated by a clock that stops while the computer sleeps. The estimate may be behind by this much. */
 const MAX_ASLEEP_MS = DAY_MS;
 
-export interface ClocksParts {
+interface ClocksParts {
   readonly databaseNow: () => Promise<Date>;
   readonly now: () => Date;
   /** Milliseconds of a clock that never jumps. */

@@ -5,7 +5,7 @@ import { SHARE_OF_LARGE_BODIES } from "../admission/body-budget.ts";
 import type { Config } from "../config/config.ts";
 
 /** What a process may use before the system or V8 ends it. */
-export interface Memory {
+interface Memory {
   /** Of the machine, or of the container. */
   readonly bytes: number;
   /** Of V8's heap, which is within `bytes`. */

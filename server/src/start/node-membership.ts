@@ -31,7 +31,7 @@ export type Membership = Awaited<ReturnType<typeof joinNodes>>;
 
 type OnReplaced = (reason: string, what: "node" | "database") => void;
 
-export interface MembershipParts {
+interface MembershipParts {
   /** The id of the node, which its data folder holds. */
   readonly id: string;
   readonly registry: PostgresNodes;

@@ -20,7 +20,7 @@ import type { OpenNode } from "./open-node.ts";
 import type { Startup } from "./startup.ts";
 
 /** The functions that are called when entries are recorded, found in the journal, committed or rejected. */
-export type EntryListeners = Required<
+type EntryListeners = Required<
   Pick<RecorderParts, "onRecorded" | "onLeftByEarlier" | "onCommitted" | "onRejected">
 > & {
   /** Called for each amount that an account did not pay, once it is committed. */

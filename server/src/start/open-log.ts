@@ -4,7 +4,7 @@ import type { AccessLog } from "../request/services.ts";
 import { withoutSecrets } from "../secrets/redact.ts";
 import type { Startup } from "./startup.ts";
 
-export type LogLevel = "debug" | "info" | "warn" | "error" | "fatal" | "silent";
+type LogLevel = "debug" | "info" | "warn" | "error" | "fatal" | "silent";
 
 const STDERR = 2;
 /** Lines that can't be written are kept until a later line can be, up to this size in all. Further lines, and a longer line, are lost. */

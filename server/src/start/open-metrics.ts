@@ -9,7 +9,7 @@ import type { OpenRecords } from "./open-records.ts";
 import type { OpenRequests } from "./open-requests.ts";
 import type { StoreProbe } from "./store-probe.ts";
 
-export interface MeasuredParts {
+interface MeasuredParts {
   readonly node: OpenNode;
   readonly records: OpenRecords;
   readonly requests: OpenRequests;

@@ -44,7 +44,7 @@ export async function readCatalogFile(
 }
 
 /** The catalog, and the connections to upstreams. */
-export type OpenModels = Awaited<ReturnType<typeof openModels>>;
+type OpenModels = Awaited<ReturnType<typeof openModels>>;
 
 /**
  * Opens the connections to upstreams, and the catalog of the file, which is read again when the file changes or on SIGHUP. Without

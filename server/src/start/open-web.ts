@@ -14,7 +14,7 @@ import { firstUnavailable } from "./readiness.ts";
 import { serveMetrics } from "./serve.ts";
 import type { Startup } from "./startup.ts";
 
-export interface WebDependencies extends RequestDependencies {
+interface WebDependencies extends RequestDependencies {
   readonly requests: OpenRequests;
   readonly dashboard: Promise<Dashboard>;
   /** How many problems the catalog file has; `null` without one. */

@@ -1,7 +1,7 @@
 /** A smaller difference between the two clocks is not a suspension: the wall clock was rounded or corrected. */
 const MIN_SUSPENDED_MS = 1_000;
 
-export interface PassedTimeParts {
+interface PassedTimeParts {
   /** Milliseconds of a clock that never jumps, and stands still while the machine is suspended. */
   readonly monotonicMs: () => number;
   /** Milliseconds since 1970, by a clock that can be set. */

@@ -9,7 +9,7 @@ const REFUSED_SIGN_IN = /^(?:WRONGPASS|NOAUTH)\b/;
 const ANSWER_MS = 1_700;
 
 /** The parts that a node needs, each with a function that resolves if the part works. Sentences for the operator begin with their names. */
-export type NeededParts = Readonly<Record<string, () => PromiseLike<unknown>>>;
+type NeededParts = Readonly<Record<string, () => PromiseLike<unknown>>>;
 
 /**
  * Returns a function that asks all parts at once and resolves with the first, in their order, that does not answer in time, or

@@ -16,9 +16,9 @@ const ONE_SIGNAL_MS = 1_000;
  * Why the service stops. Supervisors that take a node out of service send SIGTERM. `replaced`: another process is this node now. `restored`:
  * the node must start again, because its database is not the one that it knows.
  */
-export type ShutdownReason = "SIGTERM" | "SIGINT" | "replaced" | "restored" | "drained";
+type ShutdownReason = "SIGTERM" | "SIGINT" | "replaced" | "restored" | "drained";
 
-export interface ShutdownParts {
+interface ShutdownParts {
   readonly times: Pick<Config, "prestopS" | "drainS">;
   readonly log: Logger;
   /** Called once, when the service is to stop. */

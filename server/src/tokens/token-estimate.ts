@@ -51,7 +51,7 @@ export interface PromptText {
 }
 
 /** Counts the tokens of a short text. */
-export type CountTokens = (text: string) => number;
+type CountTokens = (text: string) => number;
 
 /** Loads OpenAI's current tokenizer, which takes 70 MB. Other providers' counts differ by some percent. */
 export async function loadTokenizer(): Promise<CountTokens> {

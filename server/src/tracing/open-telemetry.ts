@@ -21,7 +21,7 @@ const OPERATIONS: Readonly<Record<string, string>> = {
   "POST /v1/embeddings": "embeddings",
 };
 
-export interface OpenTelemetryOptions {
+interface OpenTelemetryOptions {
   readonly serviceName: string;
   readonly serviceVersion: string;
   readonly instanceId: string;

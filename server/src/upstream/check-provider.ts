@@ -10,7 +10,7 @@ import { type HeaderList, type Transport, TransportError } from "./transport.ts"
 /** The dialects of providers that list their models. */
 export const LISTING_DIALECTS = ["openai", "openai-responses", "anthropic", "google"] as const;
 
-export interface ProviderAddress {
+interface ProviderAddress {
   readonly dialect: (typeof LISTING_DIALECTS)[number];
   /** The URL up to the version, such as `https://api.openai.com/v1`. */
   readonly baseUrl: string;
@@ -18,7 +18,7 @@ export interface ProviderAddress {
   readonly credential: Credential | null;
 }
 
-export interface ProviderCheck {
+interface ProviderCheck {
   /** The ids of the provider's models: up to 1,000. Empty if there is a problem. */
   readonly models: readonly string[];
   /** What is wrong and what to do; `null`: the provider accepts the credential. */

@@ -46,7 +46,7 @@ export interface Dialect {
 }
 
 /** The wire that a kind of upstream speaks itself, whose requests are forwarded without a translation. */
-export interface OwnWire {
+interface OwnWire {
   readonly wire: WireName;
   /**
    * Forwards a request of the wire. The answer is one to a conversation where the upstream was asked for a stream and has given a whole answer.

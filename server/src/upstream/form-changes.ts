@@ -15,7 +15,7 @@ export interface FormChange<Call extends UpstreamCall, Form> {
 }
 
 /** A request that can be sent in several forms. */
-export interface FormedRequest<Form, Answer> {
+interface FormedRequest<Form, Answer> {
   /** The form of which no upstream is known to refuse a part. */
   readonly usual: Form;
   /** The request in a form, in JSON. */

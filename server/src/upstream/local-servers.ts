@@ -3,7 +3,7 @@ import { checkProvider } from "./check-provider.ts";
 import type { Transport } from "./transport.ts";
 
 /** A model server that people run on their own machine, at its usual address. */
-export interface LocalServer {
+interface LocalServer {
   readonly name: string;
   readonly port: number;
 }
@@ -15,7 +15,7 @@ export const LOCAL_SERVERS: readonly LocalServer[] = [
   { name: "lm-studio", port: 1_234 },
 ];
 
-export interface DiscoveryOptions {
+interface DiscoveryOptions {
   readonly servers: readonly LocalServer[];
   readonly transport: Transport;
   readonly timeoutMs: number;
@@ -24,7 +24,7 @@ export interface DiscoveryOptions {
   readonly now: Date;
 }
 
-export interface Discovered {
+interface Discovered {
   readonly upstreams: readonly Upstream[];
   readonly models: readonly CatalogModel[];
 }

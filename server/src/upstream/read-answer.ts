@@ -181,7 +181,7 @@ export function callInputText(input: Json | undefined): string {
   return jsonText(input);
 }
 
-export interface AnswerReading {
+interface AnswerReading {
   readonly stream: boolean;
   readonly reader: AnswerReader;
   /** Fields of the request that were ignored, by the client's names. */

@@ -10,7 +10,7 @@ const KEPT_MS = 5 * 60_000;
 const MAX_KEPT = 1_000;
 
 /** A request that has a usual and another form. */
-export interface FormAttempt<Answer> {
+interface FormAttempt<Answer> {
   /** Sends the request in its usual form, or in the other one. */
   readonly send: (isUsual: boolean) => Promise<Answer>;
   /** What the client has written. A refusal may quote it. */

@@ -56,7 +56,7 @@ export interface ResponseBody extends AsyncIterable<Uint8Array> {
 }
 
 /** Why there is no complete answer from an upstream. `aborted`: the request's signal was aborted. */
-export type TransportFault = "connect" | "timeout" | "cut" | "aborted";
+type TransportFault = "connect" | "timeout" | "cut" | "aborted";
 
 /** No complete answer came from an upstream. An answer with an error status is a response, and not this error. */
 export class TransportError extends Error {

@@ -15,7 +15,7 @@ const PARTS = [
 ] as const;
 
 /** Counts as an upstream's answer has them, not yet checked; absent and `null` are 0, except for the prompt's. */
-export type ReportedCounts = { readonly [Name in keyof Usage]?: unknown };
+type ReportedCounts = { readonly [Name in keyof Usage]?: unknown };
 
 /**
  * Checks an upstream's counts. Parts are limited to their total: those of the cache to the prompt together, as a token is read or

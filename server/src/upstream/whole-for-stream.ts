@@ -6,7 +6,7 @@ const BEFORE_JSON = new Set([0x09, 0x0a, 0x0d, 0x20, 0xef, 0xbb, 0xbf]);
 const OPENING_BRACE = 0x7b;
 
 /** The answer to a request for a stream, with everything that has been read of it. */
-export interface BegunAnswer {
+interface BegunAnswer {
   readonly response: TransportResponse;
   /** Whether it is one JSON object in the place of events. */
   readonly isWhole: boolean;

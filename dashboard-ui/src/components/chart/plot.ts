@@ -1,13 +1,13 @@
 import uPlot from "uplot";
 import { topOf } from "./value-ticks.ts";
 
-export interface PlotSeries {
+interface PlotSeries {
   readonly values: readonly (number | null)[];
   /** A colour that a canvas understands. */
   readonly colour: string;
 }
 
-export interface PlotOptions {
+interface PlotOptions {
   readonly widthPx: number;
   readonly heightPx: number;
   readonly kind: "stacked-bars" | "line";

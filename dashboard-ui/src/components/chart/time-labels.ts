@@ -1,6 +1,6 @@
 import { LOCALE } from "../format.ts";
 
-export type ChartInterval = "hour" | "day" | "month";
+type ChartInterval = "hour" | "day" | "month";
 
 /** The formats of times in a zone; `undefined`: hours in the reader's, days and months in UTC. */
 interface Formats {
@@ -61,7 +61,7 @@ export function intervalLabel(start: Date, interval: ChartInterval, timeZone?: s
   }
 }
 
-export interface TimeTick {
+interface TimeTick {
   readonly index: number;
   readonly text: string;
   /** The middle of the label, from the plot's left edge. */

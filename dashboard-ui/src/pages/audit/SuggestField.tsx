@@ -9,7 +9,7 @@ export interface Suggestions {
 }
 
 /** A value to choose. */
-export interface Suggestion {
+interface Suggestion {
   readonly value: string;
   /** The number of entries that have it; `null` when that is unknown. */
   readonly count: number | null;

@@ -12,7 +12,7 @@ import type { AuditSearch } from "./search.ts";
 import type { ChangeViews } from "./use-view.ts";
 import styles from "./ViewDialog.module.css";
 
-export interface ViewDialogProps {
+interface ViewDialogProps {
   readonly columns: readonly Column[];
   readonly setColumns: (columns: readonly Column[]) => void;
   readonly views: readonly SavedView[];

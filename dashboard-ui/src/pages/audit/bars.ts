@@ -1,7 +1,7 @@
 import type { LogSummary } from "../../api/types.ts";
 
 /** A bar: the heights of all its requests, and of those that failed. */
-export interface Bar {
+interface Bar {
   readonly index: number;
   readonly requests: number;
   readonly errors: number;

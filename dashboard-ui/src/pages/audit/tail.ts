@@ -17,7 +17,7 @@ export type TailState =
   | { readonly kind: "reconnecting" }
   | { readonly kind: "refused"; readonly error: unknown };
 
-export interface TailListener {
+interface TailListener {
   onState(state: TailState): void;
   /** @param isNewStream whether earlier entries may be missing, because the stream does not resume after an event. */
   onLive(isNewStream: boolean): void;

@@ -13,13 +13,13 @@ const FAR_DAYS = 365;
  */
 export type CreditState = "empty" | "short" | "low" | "unknown" | "ample";
 
-export interface Outlook {
+interface Outlook {
   readonly words: string;
   readonly state: CreditState;
 }
 
 /** Amounts in nano-USD. */
-export interface CreditFigures {
+interface CreditFigures {
   readonly balanceNanoUsd: bigint;
   /** The amount spent in the last {@link RATE_DAYS} whole days. */
   readonly spentNanoUsd: bigint;

@@ -12,7 +12,7 @@ export const ACCOUNT_TABS = [
 ] as const;
 export type AccountTab = (typeof ACCOUNT_TABS)[number]["value"];
 
-export interface AccountSearch extends Partial<UsageSearch> {
+interface AccountSearch extends Partial<UsageSearch> {
   /** Absent: the overview. */
   readonly tab?: AccountTab | undefined;
   /** Of the log: the requests that are shown. Absent: all. */

@@ -59,7 +59,7 @@ function isAction(text: string): text is OperatorAction["action"] {
   return Object.hasOwn(ACTION_LABELS, text);
 }
 
-export interface UpstreamsSearch {
+interface UpstreamsSearch {
   /** The period of the charts. Absent: 24 hours. */
   readonly range?: "7d" | "30d" | undefined;
 }
@@ -68,7 +68,7 @@ export function readUpstreamsSearch({ range }: Record<string, unknown>): Upstrea
   return { range: range === "7d" || range === "30d" ? range : undefined };
 }
 
-export interface CatalogSearch {
+interface CatalogSearch {
   readonly search?: string | undefined;
 }
 

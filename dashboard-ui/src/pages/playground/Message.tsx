@@ -19,7 +19,7 @@ import { MessageForm } from "./MessageForm.tsx";
 /** The validator of JSON schemas, which only structured answers need. */
 const jsonAnswer = lazyCode(async () => (await import("./JsonAnswer.tsx")).JsonAnswer);
 
-export interface MessageActions {
+interface MessageActions {
   readonly edit: (role: Role, text: string) => void;
   readonly remove: () => void;
   readonly setResult: (callIndex: number, result: string) => void;

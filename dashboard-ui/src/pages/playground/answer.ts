@@ -27,7 +27,7 @@ export interface ToolCall {
   readonly extra?: unknown;
 }
 
-export interface Usage {
+interface Usage {
   readonly promptTokens: number;
   readonly completionTokens: number;
 }

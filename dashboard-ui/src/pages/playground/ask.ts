@@ -10,7 +10,7 @@ export interface Asked {
   readonly signal: AbortSignal;
 }
 
-export interface AnswerProgress {
+interface AnswerProgress {
   readonly requestId: string | null;
   readonly answer: Answer;
 }

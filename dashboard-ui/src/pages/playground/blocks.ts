@@ -7,7 +7,7 @@ const parser = unified().use(remarkParse).use(remarkGfm);
 const DEFINITIONS = ["definition", "footnoteDefinition"];
 
 /** A Markdown text and where its blocks begin: paragraphs, lists, tables, code. */
-export interface SplitText {
+interface SplitText {
   readonly text: string;
   readonly starts: readonly number[];
   readonly hasDefinitions: boolean;

@@ -12,7 +12,7 @@ import {
   toolFields,
 } from "./tools.ts";
 
-export const ROLES = ["user", "assistant"] as const;
+const ROLES = ["user", "assistant"] as const;
 export type Role = (typeof ROLES)[number];
 
 /** The maximum number of models side by side. */
@@ -123,7 +123,7 @@ export interface ChatBody {
   readonly [parameter: string]: unknown;
 }
 
-export interface BodyMessage {
+interface BodyMessage {
   readonly role: string;
   /** A text, or parts. */
   readonly content?: unknown;

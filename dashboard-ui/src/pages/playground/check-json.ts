@@ -2,7 +2,7 @@ import { type Schema, Validator } from "@cfworker/json-schema";
 import { format, type OutputFormat, parseJson } from "./tools.ts";
 
 /** An answer that had to be JSON, and what is wrong with it. */
-export interface CheckedJson {
+interface CheckedJson {
   /** With indentation; `null` if the answer is not JSON. */
   readonly formatted: string | null;
   /** Empty if the answer is what was requested. */

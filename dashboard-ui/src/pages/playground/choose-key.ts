@@ -1,5 +1,5 @@
 /** What the choice of a key depends on. */
-export interface KeyToChoose {
+interface KeyToChoose {
   readonly id: string;
   readonly rotation: { readonly successorId: string } | null;
 }

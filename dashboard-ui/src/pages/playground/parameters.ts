@@ -1,4 +1,4 @@
-export type ParameterName =
+type ParameterName =
   | "temperature"
   | "top_p"
   | "max_completion_tokens"

@@ -1,5 +1,5 @@
 /** The part of the page's state that is in its address: the initial model. */
-export interface PlaygroundSearch {
+interface PlaygroundSearch {
   readonly model?: string | undefined;
 }
 

@@ -89,7 +89,7 @@ function inOrder(one: UsageGroup, other: UsageGroup): number {
 }
 
 /** A figure of usage. */
-export type ReadTotals = (totals: UsageTotals) => number;
+type ReadTotals = (totals: UsageTotals) => number;
 
 /**
  * The places of the groups that charts name, by the ids of the groups. Places count from 0, and there are as many as colours. A group has one place, and so

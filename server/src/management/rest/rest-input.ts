@@ -12,7 +12,7 @@ const IDEMPOTENCY_KEY = "Idempotency-Key";
 const NOT_IN_REST: readonly string[] = ["direction"];
 
 /** A field of a procedure's input, and where a REST request has it. */
-export interface RestField {
+interface RestField {
   /** The name of the field in the procedure's input. */
   readonly name: string;
   readonly restName: string;

@@ -155,7 +155,7 @@ const DEFINITIONS = [
 /** The procedures in the table. `npm run procedures` writes the schemas of their answers. */
 export type RestProcedure = (typeof DEFINITIONS)[number]["procedure"];
 
-export interface RestParts extends ActionsExportParts {
+interface RestParts extends ActionsExportParts {
   readonly router: AppRouter;
 }
 

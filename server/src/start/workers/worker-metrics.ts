@@ -7,7 +7,7 @@ const WORKER_TIMEOUT_MS = 2_000;
 const COUNTS = new Set(["counter", "histogram"]);
 
 /** The part of a worker that the collection of metrics uses. */
-export interface MeasuredWorker {
+interface MeasuredWorker {
   /** Asks it for its metrics. Its answer carries the id. */
   collect(id: number): void;
 }

@@ -36,7 +36,7 @@ const ANY_OBJECT: JsonObject = { type: "object", additionalProperties: true };
 /** The longest id of a user that Anthropic takes. */
 const MAX_USER_LENGTH = 256;
 
-export interface MessagesBody extends WrittenConversation {
+interface MessagesBody extends WrittenConversation {
   /** The features that the request needs. */
   readonly betas: readonly string[];
   /** The tool whose input is the answer; `null`: there is none. */

@@ -22,7 +22,7 @@ import { type Group, isBlank, isWritten, sidesOf } from "./sides.ts";
 const LATE_INSTRUCTIONS = "mid-conversation-system-2026-04-07";
 const PDFS = "pdfs-2024-09-25";
 
-export interface Prompt {
+interface Prompt {
   /** `null`: there are no instructions. */
   readonly system: readonly JsonObject[] | null;
   readonly messages: readonly JsonObject[];
@@ -30,7 +30,7 @@ export interface Prompt {
   readonly betas: ReadonlySet<string>;
 }
 
-export interface PromptOptions {
+interface PromptOptions {
   readonly breakpoints: CacheBreakpoints;
   /** As of {@link sidesOf}. */
   readonly takesLateInstructions: boolean;

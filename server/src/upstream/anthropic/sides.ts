@@ -4,7 +4,7 @@ import { markedInstructions } from "../write-conversation.ts";
 /** The provider of the signatures of thoughts. */
 const ANTHROPIC_SIGNATURE = "anthropic";
 
-export type Side = "system" | "user" | "assistant";
+type Side = "system" | "user" | "assistant";
 
 /** Turns of one side that follow each other. They are one message. */
 export interface Group {

@@ -15,7 +15,7 @@ export interface ToolOptions {
 }
 
 /** The fields of a request that have to do with tools. */
-export interface ToolFields {
+interface ToolFields {
   readonly fields: JsonObject;
   /** Whether the model can't be made to call a tool, so that it is only offered. */
   readonly isChoiceIgnored: boolean;

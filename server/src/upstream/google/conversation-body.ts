@@ -27,7 +27,7 @@ const LIMITS: ConversationLimits = {
   hasFilename: () => false,
 };
 
-export interface ContentBody extends WrittenConversation {
+interface ContentBody extends WrittenConversation {
   /** The tool whose input is the answer; `null`: there is none. */
   readonly answerTool: string | null;
 }

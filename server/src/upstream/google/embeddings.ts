@@ -15,7 +15,7 @@ const MAX_TEXTS = 100;
 /** Fields that are translated, or that say nothing about the answer. Any other one may ask for another embedding. */
 const FIELDS = new Set(["model", "input", "dimensions", "encoding_format", "user"]);
 
-export interface EmbedRequest {
+interface EmbedRequest {
   readonly method: "embedContent" | "batchEmbedContents";
   readonly body: JsonObject;
   /** How many embeddings the answer has to have. */

@@ -29,7 +29,7 @@ const IMAGE_TYPES: ReadonlyMap<string, string> = new Map([
   ["heif", "image/heif"],
 ]);
 
-export interface Prompt {
+interface Prompt {
   /** Empty if there are none, or the model has no field for them. */
   readonly instructions: readonly JsonObject[];
   readonly contents: readonly JsonObject[];

@@ -9,7 +9,7 @@ import type { OutgoingProxy } from "./proxies.ts";
 
 const HTTPS_PORT = "443";
 
-export interface TunnelOptions {
+interface TunnelOptions {
   /** How long all may take until the upstream is connected: the connection to the proxy, its answer and the handshakes of TLS together. */
   readonly timeoutMs: number;
   /** Looks up the proxy's host. The proxy looks up those of upstreams. */

@@ -20,7 +20,7 @@ export class AnswerOverdue extends Error {
   override readonly name = "AnswerOverdue";
 }
 
-export interface UndiciExchangeParts {
+interface UndiciExchangeParts {
   readonly signal: RequestSignal;
   /** Converts undici's errors, and {@link AnswerOverdue}. `wasSent`: as an error of the transport has it. */
   readonly toError: (error: unknown, wasSent: boolean) => Error;

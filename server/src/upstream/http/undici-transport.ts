@@ -38,7 +38,7 @@ interface Target {
 /** Called when a request to the URL has failed because of its proxy. */
 type OnProxyFailed = (failure: ProxyFailure, url: string) => void;
 
-export interface UndiciTransportOptions {
+interface UndiciTransportOptions {
   /** Looks up the hosts of upstreams and proxies. */
   readonly lookup?: LookupFunction;
   /** See {@link MAX_RECEIVED_BYTES}. */

@@ -48,7 +48,7 @@ export type Thinker = Readonly<Record<"upstream" | "model", string>>;
 /** What servers call the thoughts of a message. OpenAI has none. */
 export type ThoughtMember = "reasoning_content" | "reasoning";
 /** The model's messages that are sent with a thought: those whose thought the client has, all, or none. */
-export type SentThoughts = "known" | "all" | "none";
+type SentThoughts = "known" | "all" | "none";
 /** The parts of a request that some servers refuse in their usual form. */
 export interface ChatForm {
   /** Whether a stream's usage is asked for. */

@@ -5,7 +5,7 @@ import type { Answer, ToolCall } from "./answer.ts";
 import { countTokens, type FinishReason, type TextPieces, tokensOf } from "./text.ts";
 
 /** What stands at the head of a completion and of each of its chunks. */
-export interface CompletionHead {
+interface CompletionHead {
   readonly id: string;
   /** Unix seconds. */
   readonly created: number;

@@ -6,7 +6,7 @@
  * - `sandbox:cut`: breaks the answer off
  * - `sandbox:no-usage`: leaves the usage out
  */
-export type Directive =
+type Directive =
   | { readonly kind: "error"; readonly status: number }
   | { readonly kind: "delay"; readonly delayMs: number }
   | { readonly kind: "cut" }

@@ -15,7 +15,7 @@ import { embeddingsFor } from "./embeddings.ts";
 import { SandboxRefusal } from "./refusal.ts";
 import { countTokens } from "./text.ts";
 
-export interface SandboxOptions {
+interface SandboxOptions {
   readonly now: () => Date;
 }
 

@@ -12,7 +12,7 @@ import { ThoughtList } from "./thought-list.ts";
  */
 export const REASONING_FIELDS = ["reasoning_effort", "reasoning", "include_reasoning", "thinking"] as const;
 
-export interface AskedReasoning {
+interface AskedReasoning {
   /** `null`: the model thinks as it does by default. */
   readonly reasoning: Reasoning | null;
   /** The client's field that asks for it. */

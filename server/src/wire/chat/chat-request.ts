@@ -99,7 +99,7 @@ const NEUTRAL = new Map<string, (value: Json) => boolean>([
 /** Fields that are left out, as in the Responses API: LangChain and LlamaIndex allow only one call wherever they ask for an object. */
 const OPTIONAL: Conversation["optional"] = ["parallelToolCalls", "verbosity"];
 
-export interface ChatRequestOptions {
+interface ChatRequestOptions {
   readonly stream: boolean;
   readonly includeUsage: boolean;
   readonly ownLimit?: number | null;

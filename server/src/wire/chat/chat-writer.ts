@@ -29,7 +29,7 @@ interface Call {
   readonly custom: CustomInput | null;
 }
 
-export interface ChatWriterOptions {
+interface ChatWriterOptions {
   /** Whether the chunks end with one for the usage. */
   readonly includeUsage: boolean;
   /** The members of a message in which the client reads thoughts; none if it does not want to see them. */

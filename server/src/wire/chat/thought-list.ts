@@ -8,7 +8,7 @@ import { SEALED_TEXT_PREFIX } from "../../secrets/sealer.ts";
  * The lists of thoughts that a message can have beside their text: OpenRouter's and LiteLLM's. Their clients send them back unchanged, so that a model gets
  * the thoughts back that it has had before a call.
  */
-export type ThoughtListName = "reasoning_details" | "thinking_blocks";
+type ThoughtListName = "reasoning_details" | "thinking_blocks";
 
 /** What OpenRouter calls the formats of providers. Its clients leave out other names, and take a thought without a format for Anthropic's. */
 const FORMATS: ReadonlyMap<string, string> = new Map([
@@ -93,7 +93,7 @@ function formatOf({ provider }: Signature): JsonObject {
 }
 
 /** The thoughts that a client has sent back with a message, and the signatures of its calls, by the ids of the calls. */
-export interface ReturnedThoughts {
+interface ReturnedThoughts {
   readonly thoughts: readonly ReasoningPart[];
   readonly ofCalls: ReadonlyMap<string, Signature>;
 }

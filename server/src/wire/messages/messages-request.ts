@@ -90,7 +90,7 @@ const SERVICE_TIERS: ReadonlyMap<Json, string> = new Map([
   ["standard_only", "default"],
 ]);
 
-export interface MessagesRequestOptions {
+interface MessagesRequestOptions {
   readonly stream: boolean;
   /** The maximum tokens of the model's answers; `null`: unknown. Clients ask every model for as many as Anthropic's give. */
   readonly maxOutputTokens: number | null;

@@ -20,7 +20,7 @@ const STOP_REASONS: Readonly<Record<FinishReason, string>> = {
 /** What the client asked to see of thoughts: their text, only that there were some, or nothing. */
 export type ShownThoughts = "shown" | "omitted" | "hidden";
 
-export interface MessagesWriterOptions {
+interface MessagesWriterOptions {
   /** The usage that a stream begins with: an estimate of the prompt's tokens. */
   readonly estimate: Usage;
   readonly thoughts: ShownThoughts;

@@ -29,7 +29,7 @@ import {
   userPart,
 } from "./read-parts.ts";
 
-export interface ItemContext {
+interface ItemContext {
   /** Tools that items bring along are added. */
   readonly tools: ClientTools;
   readonly signatures: SignatureSealer;

@@ -90,7 +90,7 @@ const MISPLACED = new Map([
 const REASONING_MEMBERS = new Set(["effort", "summary", "generate_summary"]);
 const TEXT_MEMBERS = new Set(["format", "verbosity"]);
 
-export interface ResponsesOptions {
+interface ResponsesOptions {
   readonly stream: boolean;
   /** Whether the response is to be stored. */
   readonly isStored: boolean;

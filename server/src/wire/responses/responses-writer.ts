@@ -31,7 +31,7 @@ import {
   ReasoningItem,
 } from "./output-items.ts";
 
-export interface ResponsesWriterParts {
+interface ResponsesWriterParts {
   readonly head: AnswerHead;
   readonly tools: ClientTools;
   /** The request. */

@@ -5,7 +5,7 @@ const SCHEDULE_KINDS = ["cron", "github"] as const;
 /** What runs the export: cron on a machine of the user, or a workflow of GitHub Actions. */
 export type ScheduleKind = (typeof SCHEDULE_KINDS)[number];
 
-export interface ScheduledExport {
+interface ScheduledExport {
   readonly format: ExportFormat;
   /** The period of the filters has no meaning for a schedule and is left out. */
   readonly filters: AuditFilters;

@@ -16,7 +16,7 @@ const HEALTH: Readonly<Record<Breaker, Health>> = {
 };
 const UNAUTHORIZED: Health = { tone: "bad", label: "Unauthorized", note: "rejects the credential" };
 
-export interface UpstreamState {
+interface UpstreamState {
   readonly name: string;
   readonly breaker: Breaker;
   /** Whether it rejects the service's credential. During an upgrade, a node of an older version may answer, which does not report it. */
