@@ -1,5 +1,5 @@
 import type { Database } from "../database/database.ts";
-import { ANSWER_TIMEOUT_MS, withTimeout } from "../errors/deadline.ts";
+import { withAnswerTimeout } from "../errors/deadline.ts";
 import type { Admissions } from "./admissions.ts";
 
 /**
@@ -136,7 +136,7 @@ export class DatabaseEpoch {
     const { redis, position } = this.#parts;
     // Redis is read first: what it has was in the database before.
     const inRedis = (await redis?.position()) ?? null;
-    const own = await withTimeout(ANSWER_TIMEOUT_MS, () => position.read());
+    const own = await withAnswerTimeout(() => position.read());
     if (inRedis === null || (inRedis.epoch === own.epoch && inRedis.tick <= own.tick)) {
       await this.#enter(inRedis?.epoch ?? "");
       return "joined";
@@ -144,7 +144,7 @@ export class DatabaseEpoch {
     const watched = this.#watch(inRedis, own.epoch);
     if (watched === "moving") return "another copy";
     if (watched < IDLE_START_CHECKS || (await hasOtherRunning())) return "watching";
-    await withTimeout(ANSWER_TIMEOUT_MS, () => position.begin(own.epoch));
+    await withAnswerTimeout(() => position.begin(own.epoch));
     await this.#enter(inRedis.epoch);
     return "joined";
   }
@@ -191,7 +191,7 @@ export class DatabaseEpoch {
     const before = this.#own;
     const isAhead = before !== null && inRedis?.epoch === before.epoch && inRedis.tick > before.tick;
     const seen = isAhead ? inRedis : before;
-    const own = await withTimeout(ANSWER_TIMEOUT_MS, () => this.#parts.position.advance(seen));
+    const own = await withAnswerTimeout(() => this.#parts.position.advance(seen));
     if (seen !== null && (own.epoch !== seen.epoch || own.tick <= seen.tick)) throw this.#end(RESTORED);
     // Changes advance beside the checks, and may have gone further.
     if (this.#own === null || this.#own.tick < own.tick) this.#own = own;
@@ -205,7 +205,7 @@ export class DatabaseEpoch {
 
   async #enter(replaced: string): Promise<void> {
     const { redis, position } = this.#parts;
-    const own = await withTimeout(ANSWER_TIMEOUT_MS, () => position.advance(null));
+    const own = await withAnswerTimeout(() => position.advance(null));
     redis?.useEpoch(own.epoch);
     await redis?.moveTo(own, { epoch: replaced });
     this.#own = own;

@@ -1,4 +1,4 @@
-import { ANSWER_TIMEOUT_MS, withTimeout } from "../errors/deadline.ts";
+import { withAnswerTimeout } from "../errors/deadline.ts";
 import { AdmissionStoreUnavailable } from "./admission-store.ts";
 import type { Admissions } from "./admissions.ts";
 import type { RedisServer } from "./redis-info.ts";
@@ -267,7 +267,7 @@ export class RedisAgreement {
       minGeneration: this.#minGeneration,
       hasJoined: this.#hasJoined,
     };
-    return withTimeout(ANSWER_TIMEOUT_MS, () => records.renewRecord(record));
+    return withAnswerTimeout(() => records.renewRecord(record));
   }
 
   async #identifyServer(connection: number): Promise<"primary" | "replica" | "unknown" | "away"> {
@@ -299,7 +299,7 @@ export class RedisAgreement {
     // A connection that reaches another server without having been lost goes through a proxy. Earlier answers are invalid.
     if (before !== null && before.redis.runId !== runId) this.#parts.admissions.fence(NOT_CHECKED);
     this.#current = null;
-    const recorded = await withTimeout(ANSWER_TIMEOUT_MS, () => records.recordRedis(runId, promotionId));
+    const recorded = await withAnswerTimeout(() => records.recordRedis(runId, promotionId));
     this.#current = { connection, redis: recorded, promotionId };
     return "primary";
   }
@@ -324,7 +324,7 @@ export class RedisAgreement {
     const before = this.#current;
     await publish();
     if (this.#isUnknown) return;
-    const others = await withTimeout(ANSWER_TIMEOUT_MS, () => records.others(id));
+    const others = await withAnswerTimeout(() => records.others(id));
     // The publication is valid if the connection has not changed and reaches the recorded server.
     const isAgreed =
       before !== null &&

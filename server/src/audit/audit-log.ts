@@ -1,7 +1,7 @@
 import type { AccountId } from "../contract/account.ts";
 import type { EntryId, ListedEntry } from "../contract/entry.ts";
 import { type Reader, type ReadSlices, type Reads, untilEnded } from "../database/reads.ts";
-import { ANSWER_TIMEOUT_MS, withTimeout } from "../errors/deadline.ts";
+import { withAnswerTimeout } from "../errors/deadline.ts";
 import { Failure } from "../errors/failure.ts";
 import type { PostgresAuditReader } from "./audit-reader.ts";
 import {
@@ -114,7 +114,7 @@ export class AuditLog {
    * @throws {Failure} `not_found`
    */
   async get(scope: LogScope, id: EntryId): Promise<ListedEntry> {
-    const entry = await withTimeout(ANSWER_TIMEOUT_MS, async () => {
+    const entry = await withAnswerTimeout(async () => {
       await this.#recorder.tryFlush(scope);
       const found = await this.#entries.findEntry(scope, id);
       if (found !== null) return found;
@@ -153,7 +153,7 @@ export class AuditLog {
     const selection = selectionOf(accountId, format, filter);
     const position = cursor === null ? null : readExportCursor(cursor, isProved, selection);
     if (position !== null) {
-      const removed = await withTimeout(ANSWER_TIMEOUT_MS, () => this.#entries.removed(accountId));
+      const removed = await withAnswerTimeout(() => this.#entries.removed(accountId));
       requireContinuable(position, removed);
     }
     const asOf = position?.asOf ?? (await this.#now(accountId));
@@ -176,7 +176,7 @@ export class AuditLog {
 
   /** The present moment, which includes all requests that this node has answered. */
   #now(scope: LogScope): Promise<AsOf> {
-    return withTimeout(ANSWER_TIMEOUT_MS, async () => {
+    return withAnswerTimeout(async () => {
       await this.#recorder.flush(scope);
       return this.#entries.asOf(scope);
     });

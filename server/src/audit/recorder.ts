@@ -2,7 +2,7 @@ import type { Logger } from "pino";
 import type { AccountId } from "../contract/account.ts";
 import type { AuditEntry } from "../contract/entry.ts";
 import { type Inserted, insertAll } from "../database/insert-all.ts";
-import { ANSWER_TIMEOUT_MS, type Pause, pauseFor, resultWithin, withTimeout } from "../errors/deadline.ts";
+import { type Pause, pauseFor, resultWithin, withAnswerTimeout } from "../errors/deadline.ts";
 import { Failure, isUnreachable, Unavailable } from "../errors/failure.ts";
 import { reasonOf } from "../errors/problems.ts";
 import type { Journal } from "../journal/journal.ts";
@@ -265,7 +265,7 @@ export class Recorder {
     const before = this.#failures;
     const isRecorded = this.#recordedCheck(accountId, () => this.#pending.oldest?.number);
     this.#pacing.hastenForRead(last);
-    await withTimeout(ANSWER_TIMEOUT_MS, async () => {
+    await withAnswerTimeout(async () => {
       while (!isRecorded() && this.#failures === before) {
         await this.#nextOutcome();
         if (this.#pending.isLocked(accountId)) break;
@@ -286,7 +286,7 @@ export class Recorder {
     this.#pacing.hastenForRead(this.#recorded);
     const before = this.#failures;
     const isRecorded = this.#recordedCheck(accountId, () => this.#pending.firstQueued);
-    await withTimeout(ANSWER_TIMEOUT_MS, () => this.#untilAttempted(accountId, isRecorded));
+    await withAnswerTimeout(() => this.#untilAttempted(accountId, isRecorded));
     if (this.#failures > before && this.#isUnreachable) throw new Unavailable("the database is unreachable");
   }
 

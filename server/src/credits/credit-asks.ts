@@ -1,5 +1,5 @@
 import type { SpenderId } from "../contract/ids.ts";
-import { ANSWER_TIMEOUT_MS, withTimeout } from "../errors/deadline.ts";
+import { ANSWER_TIMEOUT_MS, withAnswerTimeout, withTimeout } from "../errors/deadline.ts";
 import type { Allowance, AskOutcome, Spender } from "./allowance.ts";
 import type { DueRelease } from "./credit-releases.ts";
 import { type CreditStore, SpenderGone } from "./credit-store.ts";
@@ -122,7 +122,7 @@ export class CreditAsks {
     if (targetNanoUsd < allowance.granted) allowance.granted = targetNanoUsd;
     const asked = targetNanoUsd < MAX_TARGET_NANO_USD ? targetNanoUsd : MAX_TARGET_NANO_USD;
     const ask = { accountId, spender: spender.id, number, targetNanoUsd: asked, extraNanoUsd };
-    const asking = withTimeout(ANSWER_TIMEOUT_MS, () => this.#parts.store.ask(ask))
+    const asking = withAnswerTimeout(() => this.#parts.store.ask(ask))
       .then(
         (answer) => {
           const isShort = answer.grantedNanoUsd < targetNanoUsd;

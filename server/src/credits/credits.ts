@@ -2,7 +2,7 @@ import { DAY_MS } from "../../../sdk/src/contract/time-units.ts";
 import type { AccountId } from "../contract/account.ts";
 import type { AuditEntry } from "../contract/entry.ts";
 import type { SpenderId } from "../contract/ids.ts";
-import { ANSWER_TIMEOUT_MS, withTimeout } from "../errors/deadline.ts";
+import { withAnswerTimeout, withTimeout } from "../errors/deadline.ts";
 import {
   Allowance,
   type AskOutcome,
@@ -359,7 +359,7 @@ export class Credits {
   }
 
   #withTimeout<Answer>(question: () => Promise<Answer>): Promise<Answer> {
-    return withTimeout(ANSWER_TIMEOUT_MS, question);
+    return withAnswerTimeout(question);
   }
 }
 

@@ -31,6 +31,11 @@ export function withTimeout<Answer>(timeoutMs: number, question: () => Promise<A
   });
 }
 
+/** As {@link withTimeout}, for a store's answer that a request waits for. */
+export function withAnswerTimeout<Answer>(question: () => Promise<Answer>): Promise<Answer> {
+  return withTimeout(ANSWER_TIMEOUT_MS, question);
+}
+
 /** A pause that can be ended early. */
 export interface Pause {
   /** Resolves with whether it was ended early. */

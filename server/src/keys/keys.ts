@@ -5,7 +5,7 @@ import type { Actor } from "../contract/action.ts";
 import type { Key, KeyAddress, KeyLookup, KeyState, KeyUsage, KeyUuid, ListedKey } from "../contract/key.ts";
 import { readPage } from "../database/page.ts";
 import type { Reader, Reads } from "../database/reads.ts";
-import { ANSWER_TIMEOUT_MS, withTimeout } from "../errors/deadline.ts";
+import { withAnswerTimeout } from "../errors/deadline.ts";
 import { Failure } from "../errors/failure.ts";
 import { digestOf } from "../secrets/digest.ts";
 import { type KeyMint, keyIdOf } from "./key-string.ts";
@@ -194,7 +194,7 @@ export class Keys {
   }
 
   #onceFlushed<Answer>(accountId: AccountId, reader: Reader, read: () => Promise<Answer>): Promise<Answer> {
-    return withTimeout(ANSWER_TIMEOUT_MS, async () => {
+    return withAnswerTimeout(async () => {
       await this.#parts.tryFlush(accountId);
       return this.#parts.reads.inOneSlice(reader, read);
     });

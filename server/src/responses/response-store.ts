@@ -2,7 +2,7 @@ import type { AccountId } from "../contract/account.ts";
 import type { Database, SqlFragment } from "../database/database.ts";
 import { deleteInBatches } from "../database/delete-in-batches.ts";
 import { FairSemaphore } from "../database/fair-semaphore.ts";
-import { ANSWER_TIMEOUT_MS, withTimeout } from "../errors/deadline.ts";
+import { ANSWER_TIMEOUT_MS, withAnswerTimeout } from "../errors/deadline.ts";
 import { type Failure, Unavailable } from "../errors/failure.ts";
 import { BoundedParser } from "../json/bounded-parser.ts";
 import { type JsonObject, objectsIn } from "../json/json.ts";
@@ -334,7 +334,7 @@ export class ResponseStore {
   }
 
   async #withConnection<Result>(accountId: AccountId, work: () => PromiseLike<Result>): Promise<Result> {
-    return withTimeout(ANSWER_TIMEOUT_MS, async () => {
+    return withAnswerTimeout(async () => {
       const release = await this.#connections.acquire(accountId, ANSWER_TIMEOUT_MS);
       if (typeof release === "string") throw new Unavailable("too many statements on stored responses wait");
       try {

@@ -2,7 +2,7 @@ import * as z from "zod";
 import type { AccountId } from "../../contract/account.ts";
 import type { LedgerEntryId } from "../../contract/ids.ts";
 import { readPage } from "../../database/page.ts";
-import { ANSWER_TIMEOUT_MS, withTimeout } from "../../errors/deadline.ts";
+import { withAnswerTimeout } from "../../errors/deadline.ts";
 import { noSuchAccount } from "../caller.ts";
 import type { RpcServices } from "../rpc-services.ts";
 import { accountReadProcedure, router } from "../trpc.ts";
@@ -12,7 +12,7 @@ const page = z.strictObject(paging<LedgerEntryId>()).prefault({});
 
 export function creditsRouter({ ledger, charged }: RpcServices) {
   const onceCharged = <Answer>(accountId: AccountId, read: () => Promise<Answer>) =>
-    withTimeout(ANSWER_TIMEOUT_MS, async () => {
+    withAnswerTimeout(async () => {
       await charged(accountId);
       return read();
     });
