@@ -8,6 +8,7 @@ import {
   type Release,
   type Slot,
 } from "../contract/limits.ts";
+import { dropOldest } from "../resources/make-room.ts";
 import {
   type AccountEpoch,
   type Admission,
@@ -324,8 +325,7 @@ export class Admissions {
   }
 
   #releaseLater(accountId: AccountId, release: Release): void {
-    const [first] = this.#unreleased;
-    if (first !== undefined && this.#unreleased.size >= MAX_UNRELEASED) this.#unreleased.delete(first);
+    dropOldest(this.#unreleased, MAX_UNRELEASED);
     this.#unreleased.add({ accountId, release, lapsesMs: this.#monotonicMs() + ENDED_REMEMBERED_MS });
   }
 }

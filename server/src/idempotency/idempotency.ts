@@ -2,8 +2,9 @@ import { createHash } from "node:crypto";
 import { DAY_MS } from "../../../sdk/src/contract/time-units.ts";
 import type { AccountId } from "../contract/account.ts";
 import type { ClaimId, IdempotencyRecord, KeptAnswer } from "../contract/kept-answer.ts";
-import { ANSWER_TIMEOUT_MS, withTimeout } from "../errors/deadline.ts";
+import { withAnswerTimeout } from "../errors/deadline.ts";
 import { Failure } from "../errors/failure.ts";
+import { dropOldest } from "../resources/make-room.ts";
 import { SEALED_TEXT_PREFIX, type Sealer } from "../secrets/sealer.ts";
 import { DatabaseTime } from "./database-time.ts";
 
@@ -161,7 +162,7 @@ export class Idempotency {
 
   async #outcomeInDatabase(request: IdempotentRequest, id: ClaimId): Promise<ClaimOutcome> {
     try {
-      return await withTimeout(ANSWER_TIMEOUT_MS, () => this.#store.claim(request, id, this.#replaceable()));
+      return await withAnswerTimeout(() => this.#store.claim(request, id, this.#replaceable()));
     } catch (error) {
       // The database may have stored the claim although its answer was lost, or may still store it.
       this.#expectLate(id);
@@ -245,18 +246,16 @@ export class Idempotency {
   }
 
   #expectLate(id: ClaimId): void {
-    const [oldest] = this.#late.keys();
-    if (oldest !== undefined && this.#late.size >= MAX_LATE) this.#late.delete(oldest);
+    dropOldest(this.#late, MAX_LATE);
     this.#late.set(id, LATE_RELEASES);
   }
 
   /** Waits 5 seconds at most. {@link retryReleases} repeats a release that was not confirmed by then. */
   async #release(id: ClaimId): Promise<void> {
     try {
-      await withTimeout(ANSWER_TIMEOUT_MS, () => this.#store.release([id]));
+      await withAnswerTimeout(() => this.#store.release([id]));
     } catch {
-      const [oldest] = this.#unreleased;
-      if (oldest !== undefined && this.#unreleased.size >= MAX_UNRELEASED) this.#unreleased.delete(oldest);
+      dropOldest(this.#unreleased, MAX_UNRELEASED);
       this.#unreleased.add(id);
     }
   }

@@ -14,3 +14,13 @@ export function latestOfMost<Queued, Owner>(
   if ((counts.get(newOwner) ?? 0) + 1 >= most) return null;
   return queued.findLast((one) => counts.get(ownerOf(one)) === most) ?? null;
 }
+
+/** Makes room for one more in a set or a map of at most `max`: drops what was added first. */
+export function dropOldest<Key>(
+  kept: { readonly size: number; keys(): Iterator<Key>; delete(key: Key): boolean },
+  max: number,
+): void {
+  if (kept.size < max) return;
+  const oldest = kept.keys().next();
+  if (oldest.done !== true) kept.delete(oldest.value);
+}

@@ -1,4 +1,5 @@
 import type { Upstream } from "../catalog/catalog.ts";
+import { dropOldest } from "../resources/make-room.ts";
 import type { UpstreamCall } from "./dialect.ts";
 import { isQuotation, isRefusalAbout } from "./refusal.ts";
 
@@ -52,9 +53,8 @@ export class RefusedForms {
     const key = keyOf(upstreamModel, kind);
     // It becomes the latest, because the one that was set first is forgotten first.
     refused.delete(key);
+    dropOldest(refused, MAX_KEPT);
     refused.set(key, this.#monotonicMs() + KEPT_MS);
-    const [oldest] = refused.keys();
-    if (oldest !== undefined && refused.size > MAX_KEPT) refused.delete(oldest);
     this.#refused.set(upstream, refused);
   }
 
