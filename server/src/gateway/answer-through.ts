@@ -1,8 +1,8 @@
 import type { AnswerHead, WireRequest } from "../conversation/wire.ts";
 import type { TextTally } from "../tokens/text-tally.ts";
 import type { Usage } from "../tokens/token-estimate.ts";
+import { imagesSent } from "../upstream/conversation-limits.ts";
 import type { Dialect, UpstreamCall, WireAnswer } from "../upstream/dialect.ts";
-import { imagesSent } from "../upstream/write-conversation.ts";
 import { translated } from "./translate.ts";
 
 /** What a client asks for, whichever upstream answers. */

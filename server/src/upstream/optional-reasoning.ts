@@ -1,7 +1,7 @@
 import { type Conversation, nameOf } from "../conversation/conversation.ts";
 import type { ConversationAnswer, ConversationCall, Dialect } from "./dialect.ts";
+import { effortIn } from "./reasoning-effort.ts";
 import { RefusedForms } from "./refused-forms.ts";
-import { effortIn } from "./write-conversation.ts";
 
 /** Words by which upstreams refuse reasoning that a model does not have, or not in such a request. */
 const ABOUT_REASONING = /reasoning|thinking|effort/i;

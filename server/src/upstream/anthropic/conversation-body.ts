@@ -1,15 +1,17 @@
 import { type Conversation, cannot, nameOf, type Reasoning } from "../../conversation/conversation.ts";
 import type { JsonObject } from "../../json/json.ts";
+import {
+  type ConversationLimits,
+  leftOutOf,
+  producedImagesIn,
+  requireExpressible,
+} from "../conversation-limits.ts";
 import type { ConversationCall } from "../dialect.ts";
 import {
   answerToolName,
-  type ConversationLimits,
   given,
   givenList,
-  leftOutOf,
   nothingToRead,
-  producedImagesIn,
-  requireExpressible,
   requireLastMessage,
   schemaOf,
   turnsWithUser,

@@ -14,8 +14,9 @@ import {
 } from "../../conversation/conversation.ts";
 import { textIn } from "../../conversation/media.ts";
 import type { JsonObject } from "../../json/json.ts";
+import { EarlierCallInputs, resultWithoutCall } from "../earlier-calls.ts";
 import { PairedCalls } from "../paired-calls.ts";
-import { EarlierCallInputs, given, resultWithoutCall } from "../write-conversation.ts";
+import { given } from "../write-conversation.ts";
 import type { CacheBreakpoints } from "./cache-breakpoints.ts";
 import { type Group, isBlank, isWritten, sidesOf } from "./sides.ts";
 

@@ -6,7 +6,7 @@ import {
   type Reasoning,
 } from "../../conversation/conversation.ts";
 import type { JsonObject } from "../../json/json.ts";
-import { BUDGET_SHARES } from "../write-conversation.ts";
+import { BUDGET_SHARES } from "../reasoning-effort.ts";
 import type { ModelTraits } from "./models.ts";
 
 /** Anthropic's minimum for a thinking budget. */

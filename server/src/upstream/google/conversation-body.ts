@@ -1,14 +1,12 @@
 import type { Conversation } from "../../conversation/conversation.ts";
 import type { JsonObject } from "../../json/json.ts";
+import { type ConversationLimits, leftOutOf, requireExpressible } from "../conversation-limits.ts";
 import type { ConversationCall } from "../dialect.ts";
 import {
   answerToolName,
-  type ConversationLimits,
   given,
   givenList,
-  leftOutOf,
   nothingToRead,
-  requireExpressible,
   requireLastMessage,
   turnsWithUser,
   type WrittenConversation,

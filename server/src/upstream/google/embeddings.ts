@@ -2,11 +2,12 @@ import { cannot } from "../../conversation/conversation.ts";
 import { isJsonObject, type Json, type JsonObject, parseJsonObject } from "../../json/json.ts";
 import { TextTally } from "../../tokens/text-tally.ts";
 import type { Usage } from "../../tokens/token-estimate.ts";
+import { unsupported } from "../conversation-limits.ts";
 import type { EmbedCall, WholeAnswer } from "../dialect.ts";
 import { asksForBase64, base64Of, isVector } from "../embedding-encoding.ts";
 import { malformedResponse } from "../refusal.ts";
 import { totalUsage } from "../usage-counts.ts";
-import { given, unsupported } from "../write-conversation.ts";
+import { given } from "../write-conversation.ts";
 import { modelPath } from "./models.ts";
 import { readContentUsage } from "./usage.ts";
 

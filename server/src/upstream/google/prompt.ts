@@ -11,8 +11,9 @@ import type {
   UserPart,
 } from "../../conversation/conversation.ts";
 import type { JsonObject } from "../../json/json.ts";
+import { EarlierCallInputs, resultWithoutCall } from "../earlier-calls.ts";
 import { PairedCalls } from "../paired-calls.ts";
-import { EarlierCallInputs, markedInstructions, resultWithoutCall } from "../write-conversation.ts";
+import { markedInstructions } from "../write-conversation.ts";
 import type { ModelTraits } from "./models.ts";
 
 /** The provider of the signatures of thoughts and calls. */

@@ -1,6 +1,7 @@
 import { EFFORTS, type Effort, type Reasoning } from "../../conversation/conversation.ts";
 import type { JsonObject } from "../../json/json.ts";
-import { BUDGET_SHARES, given } from "../write-conversation.ts";
+import { BUDGET_SHARES } from "../reasoning-effort.ts";
+import { given } from "../write-conversation.ts";
 import type { ModelTraits, ThinkingLevel } from "./models.ts";
 
 /** The maximum tokens that budgets are shares of. */

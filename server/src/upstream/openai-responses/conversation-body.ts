@@ -13,7 +13,15 @@ import {
 import { urlOf } from "../../conversation/media.ts";
 import { ENCRYPTED_REASONING, TEXT_LOGPROBS } from "../../conversation/response-format.ts";
 import type { JsonObject } from "../../json/json.ts";
+import {
+  cacheFieldsIn,
+  filenamesIn,
+  producedImagesIn,
+  requireSupported,
+  unsupported,
+} from "../conversation-limits.ts";
 import type { ConversationCall } from "../dialect.ts";
+import { resultWithoutCall } from "../earlier-calls.ts";
 import {
   answerTokens,
   cacheKeyOf,
@@ -23,18 +31,8 @@ import {
   userWithinLimit,
 } from "../openai/openai-limits.ts";
 import { PairedCalls } from "../paired-calls.ts";
-import {
-  cacheFieldsIn,
-  effortIn,
-  filenamesIn,
-  given,
-  givenList,
-  producedImagesIn,
-  requireSupported,
-  resultWithoutCall,
-  unsupported,
-  type WrittenConversation,
-} from "../write-conversation.ts";
+import { effortIn } from "../reasoning-effort.ts";
+import { given, givenList, type WrittenConversation } from "../write-conversation.ts";
 
 /** The provider of signatures that contain the id and the encrypted content of a reasoning item. */
 export const RESPONSES_SIGNATURE = "openai-responses";

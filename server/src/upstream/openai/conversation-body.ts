@@ -15,18 +15,10 @@ import {
 } from "../../conversation/conversation.ts";
 import { textIn, urlOf } from "../../conversation/media.ts";
 import { type Json, type JsonObject, parseJsonObject } from "../../json/json.ts";
+import { cacheFieldsIn, isUsualTier, producedImagesIn, requireSupported } from "../conversation-limits.ts";
 import type { ConversationCall, UpstreamCall } from "../dialect.ts";
-import {
-  cacheFieldsIn,
-  effortIn,
-  given,
-  givenList,
-  isUsualTier,
-  markedInstructions,
-  producedImagesIn,
-  requireSupported,
-  type WrittenConversation,
-} from "../write-conversation.ts";
+import { effortIn } from "../reasoning-effort.ts";
+import { given, givenList, markedInstructions, type WrittenConversation } from "../write-conversation.ts";
 import { shortCallId } from "./call-ids.ts";
 import {
   cacheKeyOf,

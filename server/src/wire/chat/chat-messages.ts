@@ -15,7 +15,7 @@ import { mediaSourceOf } from "../../conversation/media.ts";
 import type { SignatureSealer } from "../../conversation/sealed-signature.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../json/json.ts";
 import { objectOf, textOf } from "../../json/members.ts";
-import { resultWithoutCall } from "../../upstream/write-conversation.ts";
+import { resultWithoutCall } from "../../upstream/earlier-calls.ts";
 import { cacheOf } from "../cache-control.ts";
 import { customInputJson } from "../custom-tools.ts";
 import { audioPart, imagePart, NO_STORED_FILES, partsOf, textPart } from "../openai-fields.ts";
