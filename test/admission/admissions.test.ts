@@ -11,6 +11,7 @@ import type { AccountId } from "../../server/src/contract/account.ts";
 import {
   type HeldSlot,
   type Limits,
+  type Rates,
   type Release,
   type Slot,
   UNLIMITED,
@@ -29,6 +30,8 @@ class LossyStore {
   countedFromS: number | null = null;
   /** In which it admits. */
   epoch = "one" as AccountEpoch;
+  /** What the account's limits leave; `null`: it is not limited. */
+  rates: Rates = { requests: RATE, tokens: RATE };
   readonly slots = new Set<Slot>();
   readonly released: Release[] = [];
   readonly #restored: (() => void)[] = [];
@@ -39,7 +42,7 @@ class LossyStore {
 
   async admit(_account: AccountId, _version: bigint, { slot }: { slot: Slot }) {
     this.#require(() => this.slots.add(slot));
-    const rates = { requests: RATE, tokens: RATE };
+    const { rates } = this;
     return { kind: "admitted" as const, atS: this.atS, epoch: this.epoch, rates };
   }
 
@@ -289,15 +292,22 @@ describe("what a node has admitted in the last minute", () => {
     const admitEach = async (accounts: number) => {
       for (let number = 0; number < accounts; number++) await admit(1, crypto.randomUUID() as AccountId);
     };
-    await admitEach(20_100);
+    await admit();
+    await admitEach(20_099);
     store.comesBackEmpty();
     await nextTurn();
     expect(store.recounted).toHaveLength(20_000);
+    // An account that is known stays so in its next epoch.
+    store.epoch = "two" as AccountEpoch;
+    await admit();
+    store.comesBackEmpty();
+    await nextTurn();
+    expect(store.recounted).toHaveLength(40_001);
     store.atS += 62;
     await admitEach(3);
     store.comesBackEmpty();
     await nextTurn();
-    expect(store.recounted).toHaveLength(20_003);
+    expect(store.recounted).toHaveLength(40_004);
   });
 
   it("is counted again until the store has confirmed it, and then no more", async () => {
@@ -317,6 +327,7 @@ describe("what a node has admitted in the last minute", () => {
     await admit(20, other);
     for (let number = 0; number < 1_200; number++) await admit(1, crypto.randomUUID() as AccountId);
     store.comesBackEmpty();
+    expect(store.recounted.length).toBeLessThanOrEqual(500);
     await nextTurn();
     expect(store.recounted).toHaveLength(1_200);
     for (let second = 0; second < 3; second++) await admissions.recount();
@@ -327,13 +338,24 @@ describe("what a node has admitted in the last minute", () => {
   });
 
   it("is counted again after another loss, even while it is being counted again after the first", async () => {
-    await admit(20);
+    for (let number = 0; number < 600; number++) await admit(1, crypto.randomUUID() as AccountId);
     store.comesBackEmpty("away");
     store.comesBackEmpty();
-    expect(store.recounted).toHaveLength(1);
+    // A call meanwhile counts nothing twice.
+    await admissions.recount();
     await nextTurn();
     await admissions.recount();
-    expect(store.recounted).toHaveLength(1);
+    expect(store.recounted).toHaveLength(600);
+  });
+
+  it.each([
+    ["requests", { requests: RATE, tokens: null }, { second: 1, requests: 1, tokens: 0 }],
+    ["tokens", { requests: null, tokens: RATE }, { second: 1, requests: 0, tokens: 20 }],
+  ])("is counted again only where it is limited: %s", async (_, rates, use) => {
+    store.rates = rates;
+    await admit(20);
+    store.comesBackEmpty();
+    expect(store.recounted).toMatchObject([{ seconds: [use] }]);
   });
 });
 

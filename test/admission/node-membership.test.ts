@@ -12,24 +12,58 @@ import { joinNodes } from "../../server/src/start/node-membership.ts";
 
 const MINUTE_MS = 60_000;
 
+/** What the database of a node without others does and is asked. */
+interface LoneDatabase {
+  /** Whether the node's row is there. */
+  isRegistered: boolean;
+  isAway: boolean;
+  /** What the node has done, in order. */
+  readonly done: string[];
+  /** Why the node can't continue, as often as it has said so. */
+  readonly replaced: string[];
+}
+
+const loneDatabase = (): LoneDatabase => ({ isRegistered: false, isAway: false, done: [], replaced: [] });
+
 /** A node without others. `passedMs` is the time that its process knows to have passed. */
-async function joinAlone(passedMs: () => number) {
+async function joinAlone(passedMs: () => number, database = loneDatabase()) {
   let beforeAnswer = () => {};
-  const registry: Pick<PostgresNodes, "enter" | "renew" | "remove"> = {
-    enter: async () => [],
+  const answer = <Value>(value: Value) => {
+    if (database.isAway) throw new Error("connection refused");
+    return value;
+  };
+  const registry: Pick<PostgresNodes, "enter" | "renew" | "remove" | "removeOthers"> = {
+    enter: async () => {
+      database.isRegistered = true;
+      return [];
+    },
     renew: async () => {
       beforeAnswer();
-      return true;
+      return answer(database.isRegistered);
     },
-    remove: async () => {},
+    remove: async () => {
+      database.isRegistered = false;
+    },
+    removeOthers: async () => {
+      database.done.push("others removed");
+    },
   };
   let tick = 1n;
   const position: PositionInDatabase = {
-    read: async () => ({ epoch: "", tick }),
-    advance: async () => ({ epoch: "", tick: ++tick }),
+    read: async () => answer({ epoch: "", tick }),
+    advance: async () => {
+      database.done.push("advanced");
+      return answer({ epoch: "", tick: ++tick });
+    },
     begin: async () => {},
   };
-  const admissions = new Admissions(new MemoryAdmissionStore());
+  const store = new MemoryAdmissionStore();
+  const publish = store.publish.bind(store);
+  store.publish = (accountId, version) => {
+    database.done.push("published");
+    return publish(accountId, version);
+  };
+  const admissions = new Admissions(store);
   const membership = await joinNodes({ databaseUrl: "postgres://", takeOver: false, dataDir: "" } as Config, {
     id: crypto.randomUUID(),
     registry: registry as PostgresNodes,
@@ -39,9 +73,7 @@ async function joinAlone(passedMs: () => number) {
     passedMs,
     log: pino({ level: "silent" }),
     isStopping: () => false,
-    onReplaced: (reason) => {
-      throw new Error(reason);
-    },
+    onReplaced: (_reason, what) => database.replaced.push(what),
   });
   return {
     admissions,
@@ -81,6 +113,51 @@ describe("a node that is alone", () => {
     await expect(admissions.check(account, 1n)).rejects.toBeInstanceOf(AdmissionStoreUnavailable);
     await membership.renew();
     expect(await admissions.check(account, 1n)).toBe("current");
+  });
+
+  it("leaves no row that keeps others from starting if its start fails after it has entered", async () => {
+    const database = { ...loneDatabase(), isAway: true };
+    await expect(joinAlone(() => 0, database)).rejects.toThrow("connection refused");
+    expect(database.isRegistered).toBe(false);
+  });
+
+  it("publishes a change only after the database's position covers it", async () => {
+    const database = loneDatabase();
+    const { admissions } = await joinAlone(() => 0, database);
+    database.done.length = 0;
+    await admissions.publish(crypto.randomUUID() as AccountId, 2n);
+    expect(database.done).toEqual(["advanced", "published"]);
+  });
+
+  it("confirms no change and admits nothing once another node has taken its place, and says so once", async () => {
+    const database = loneDatabase();
+    const { admissions, membership } = await joinAlone(() => 0, database);
+    database.isRegistered = false;
+    await expect(admissions.publish(crypto.randomUUID() as AccountId, 2n)).rejects.toThrow("taken over");
+    expect(admissions.isFenced).toBe(true);
+    await membership.renew();
+    expect(admissions.isFenced).toBe(true);
+    expect(database.replaced).toEqual(["node"]);
+  });
+
+  it("notices in a renewal that another node has taken its place", async () => {
+    const database = loneDatabase();
+    const { admissions, membership } = await joinAlone(() => 0, database);
+    database.isRegistered = false;
+    await membership.renew();
+    expect(admissions.isFenced).toBe(true);
+    expect(database.replaced).toEqual(["node"]);
+  });
+
+  it("is fenced before its first request if its start took too long, even though the database does not answer then", async () => {
+    let passedMs = 0;
+    const database = loneDatabase();
+    const { admissions, membership } = await joinAlone(() => passedMs, database);
+    passedMs += 10 * MINUTE_MS;
+    database.isAway = true;
+    await membership.renewMembership();
+    expect(admissions.isFenced).toBe(true);
+    expect(database.replaced).toEqual([]);
   });
 });
 

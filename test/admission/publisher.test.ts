@@ -59,20 +59,108 @@ it("a sweep ends soon when the store is away", async () => {
   expect(tried).toHaveLength(10);
 });
 
-it("a change is not confirmed while neither the store nor the database answers", async () => {
+/** Runs a test on a clock that it advances itself. */
+async function onFakeClock(run: () => Promise<void>): Promise<void> {
   vi.useFakeTimers();
   try {
-    const away = async () => {
-      throw new Error("connection refused");
-    };
-    const publisher = new Publisher({ publish: away }, { list: away, isPending: away, clear: away });
-    const refused = expect(publisher.publish(accountOf(1), 2n)).rejects.toMatchObject({
-      code: "server_is_overloaded",
-    });
-    await vi.advanceTimersByTimeAsync(10_000);
-    await refused;
-    expect(publisher.late).toBe(1);
+    await run();
   } finally {
     vi.useRealTimers();
   }
-});
+}
+
+const nothing = async () => {};
+const away = async () => {
+  throw new Error("connection refused");
+};
+
+it("a sweep ends soon, too, when the store takes long to fail", () =>
+  onFakeClock(async () => {
+    let tries = 0;
+    const publisher = new Publisher(
+      {
+        publish: async () => {
+          tries++;
+          await new Promise((resolve) => setTimeout(resolve, 900));
+          throw new Error("timeout");
+        },
+      },
+      {
+        list: async () => [1, 2, 3, 4, 5].map((number) => ({ accountId: accountOf(number), version: 2n })),
+        isPending: async () => true,
+        clear: nothing,
+      },
+    );
+    const swept = expect(publisher.sweep()).rejects.toThrow("timeout");
+    await vi.advanceTimersByTimeAsync(10_000);
+    await swept;
+    expect(tries).toBe(3);
+  }));
+
+it("a change that was published waits no longer, and its time is measured in seconds", () =>
+  onFakeClock(async () => {
+    const cleared: AccountId[] = [];
+    const measured: number[] = [];
+    const publisher = new Publisher(
+      { publish: () => new Promise((resolve) => setTimeout(resolve, 1_500)) },
+      { list: async () => [], isPending: async () => true, clear: async (id) => void cleared.push(id) },
+      (seconds) => measured.push(seconds),
+    );
+    const published = publisher.publish(accountOf(1), 2n);
+    await vi.advanceTimersByTimeAsync(1_500);
+    await published;
+    expect(cleared).toEqual([accountOf(1)]);
+    expect(measured).toEqual([1.5]);
+    expect(publisher.late).toBe(0);
+  }));
+
+it("a change that was published is confirmed, though the database can't be told", () =>
+  onFakeClock(async () => {
+    const publisher = new Publisher({ publish: nothing }, { list: away, isPending: away, clear: away });
+    await publisher.publish(accountOf(1), 2n);
+    expect(publisher.late).toBe(0);
+  }));
+
+it("a change that another node has published is confirmed, though this node can't reach the store", () =>
+  onFakeClock(async () => {
+    const publisher = new Publisher(
+      { publish: away },
+      { list: async () => [], isPending: async () => false, clear: nothing },
+    );
+    await publisher.publish(accountOf(1), 2n);
+    expect(publisher.late).toBe(0);
+  }));
+
+it("a change is refused after four seconds when the store does not answer at all", () =>
+  onFakeClock(async () => {
+    const publisher = new Publisher(
+      { publish: () => new Promise(() => {}) },
+      { list: async () => [], isPending: async () => true, clear: nothing },
+    );
+    const refused = expect(publisher.publish(accountOf(1), 2n)).rejects.toMatchObject({
+      code: "server_is_overloaded",
+    });
+    await vi.advanceTimersByTimeAsync(4_000);
+    await refused;
+    expect(publisher.late).toBe(1);
+  }));
+
+it("a change is not confirmed while neither the store nor the database answers", () =>
+  onFakeClock(async () => {
+    let tries = 0;
+    const publish = () => {
+      tries++;
+      return away();
+    };
+    const publisher = new Publisher({ publish }, { list: away, isPending: away, clear: away });
+    const refused = expect(publisher.publish(accountOf(1), 2n)).rejects.toMatchObject({
+      code: "server_is_overloaded",
+    });
+    await vi.advanceTimersByTimeAsync(4_000);
+    await refused;
+    expect(publisher.late).toBe(1);
+    // The sweep repeats it, and nothing else does.
+    const triesUntilRefused = tries;
+    await vi.advanceTimersByTimeAsync(10_000);
+    expect(tries).toBe(triesUntilRefused);
+  }));

@@ -129,6 +129,15 @@ describe.each(Object.entries(implementations))("the admission store in %s", (_, 
     expect(await store.check(account, 4n)).toBe("current");
   });
 
+  it("accepts a read during which other accounts have changed", async () => {
+    const other = crypto.randomUUID() as AccountId;
+    await know(store, other, 1n);
+    const epoch = await store.epoch(account);
+    await store.publish(other, 2n);
+    await store.publish(other, 3n);
+    expect(await store.commitRead(account, 1n, epoch)).toBe(true);
+  });
+
   it("rejects a read from before it forgot its accounts", async () => {
     await know(store, account, 3n);
     const epoch = await store.epoch(account);

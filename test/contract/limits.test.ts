@@ -72,6 +72,17 @@ describe.each(Object.entries(implementations))("limits in %s", (_, open) => {
     expect(await admitted(300, { requestsPerMinute: 100 })).toBe(100);
   });
 
+  it("on tokens alone hold for a whole minute, though others send requests meanwhile", async () => {
+    const limits = { tokensPerMinute: 100 };
+    // The store in memory drops what is idle once a minute.
+    nowMs += 3_600_000;
+    const first = await admit(limits, 100, "first");
+    if (first.kind !== "admitted") throw new Error(first.kind);
+    await store.release(account, released("first", first.atS, 0));
+    nowMs += 60_000;
+    expect(await admit(limits, 50)).toMatchObject({ kind: "limited", by: "tokens" });
+  });
+
   it("on requests never admit more in any 60 seconds", async () => {
     const times: number[] = [];
     const limits = { requestsPerMinute: 10 };
