@@ -9,7 +9,7 @@ import {
 } from "./catalog.ts";
 import { nanoUsdOf } from "./prices.ts";
 
-// The schema of a catalog file. load.ts checks references between its parts.
+// The schema of a catalog file. load-catalog.ts checks references between its parts.
 
 const MAX_TYPING_ERRORS = 4;
 

@@ -8,9 +8,9 @@ import { BUILT_IN_PLANS, type Plans, type PlanTerms } from "../contract/plans.ts
 import { messageOf } from "../errors/issue-message.ts";
 import { fileReasonOf } from "../errors/system-errors.ts";
 import { jsonFault } from "../json/json-fault.ts";
+import { accountLimit } from "../management/procedures/inputs.ts";
 import { fileForMessage } from "../secrets/named-elsewhere.ts";
 
-const limit = z.number().int().min(1).max(1_000_000_000).nullable();
 const usd = z.union([z.string(), z.number()]).transform((value, context) => {
   const amount = nanoUsdOf(String(value));
   if (amount !== null) return amount;
@@ -25,9 +25,9 @@ const termsOf = (plan: Plan) => {
   const { limits, startingCreditsNanoUsd, auditRetentionDays } = BUILT_IN_PLANS[plan];
   return z
     .strictObject({
-      requestsPerMinute: limit.default(limits.requestsPerMinute),
-      tokensPerMinute: limit.default(limits.tokensPerMinute),
-      concurrentRequests: limit.default(limits.concurrentRequests),
+      requestsPerMinute: accountLimit.default(limits.requestsPerMinute),
+      tokensPerMinute: accountLimit.default(limits.tokensPerMinute),
+      concurrentRequests: accountLimit.default(limits.concurrentRequests),
       startingCreditsUsd: usd.default(startingCreditsNanoUsd),
       auditRetentionDays: z.number().int().min(1).max(36_500).nullable().default(auditRetentionDays),
     })

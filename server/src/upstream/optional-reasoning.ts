@@ -39,7 +39,7 @@ export function withOptionalReasoning(dialect: Dialect, monotonicMs: () => numbe
       // An effort that only follows from a budget must not cost the sampling that the client asks for.
       const isFromBudget = reasoning.effort === null && reasoning.budgetTokens !== null;
       return await refused.ask(call, {
-        send: (isUsual) => (isUsual ? dialect.converse(call) : withoutReasoning(dialect, call)),
+        send: (form) => (form === "usual" ? dialect.converse(call) : withoutReasoning(dialect, call)),
         clientText: () => clientTextOf(conversation),
         kind: kindOf(call),
         retriedAfter: isFromBudget ? ABOUT_REASONING_OR_SAMPLING : ABOUT_REASONING,

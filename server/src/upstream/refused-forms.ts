@@ -12,8 +12,8 @@ const MAX_KEPT = 1_000;
 
 /** A request that has a usual and another form. */
 interface FormAttempt<Answer> {
-  /** Sends the request in its usual form, or in the other one. */
-  readonly send: (isUsual: boolean) => Promise<Answer>;
+  /** Sends the request in one of its forms. */
+  readonly send: (form: "usual" | "other") => Promise<Answer>;
   /** What the client has written. A refusal may quote it. */
   readonly clientText: () => string;
   /** As the parameter of {@link RefusedForms.isUsual}. */
@@ -70,12 +70,12 @@ export class RefusedForms {
    */
   async ask<Answer>(call: UpstreamCall, attempt: FormAttempt<Answer>): Promise<Answer> {
     const { send, clientText, kind, retriedAfter = this.#words } = attempt;
-    if (!this.isUsual(call, kind)) return await send(false);
+    if (!this.isUsual(call, kind)) return await send("other");
     try {
-      return await send(true);
+      return await send("usual");
     } catch (thrown) {
       if (!isRefusalAbout(retriedAfter, thrown)) throw thrown;
-      const answer = await send(false);
+      const answer = await send("other");
       const isRemembered =
         isRefusalAbout(this.#words, thrown) && !isQuotation(this.#words, thrown, clientText());
       if (isRemembered) this.remember(call, kind);

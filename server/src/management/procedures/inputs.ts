@@ -76,6 +76,9 @@ export const wholeNumber = (min: number, max: number) => {
   return z.number({ error }).int({ error }).min(min, error).max(max, error);
 };
 
+/** A limit on the requests or tokens of an account: 1 to 1,000,000,000. What `null` stands for is up to its user. */
+export const accountLimit = z.number().int().min(1).max(1_000_000_000).nullable();
+
 /** A position in a chain of digests; 0: before its beginning. */
 export const chainPosition = z.number().int().min(0).max(Number.MAX_SAFE_INTEGER);
 

@@ -6,12 +6,11 @@ import type { Actor } from "../../contract/action.ts";
 import { digestOf } from "../../secrets/digest.ts";
 import type { RpcServices } from "../rpc-services.ts";
 import { operatorProcedure } from "../trpc.ts";
-import { accountId, idempotencyKey, ipAddress, reason } from "./inputs.ts";
+import { accountId, accountLimit, idempotencyKey, ipAddress, reason } from "./inputs.ts";
 
 const MAX_NETWORKS = 1_000;
 /** Enough for the maximum number of networks, each with up to 64 characters. */
 const MAX_RULES_BYTES = 128 * 1024;
-const limit = z.number().int().min(1).max(1_000_000_000).nullable();
 /** 9 million USD: what a bigint column holds, with room to add. */
 const MAX_GRANT_NANO_USD = 9_000_000_000_000_000n;
 
@@ -108,11 +107,11 @@ export function accountChanges({ accountAdmin, credits }: RpcServices) {
           /** Limits to set: 1 to 1,000,000,000 each. `null` uses the plan's limit; one that is absent stays as it is. */
           limits: z.strictObject({
             /** Requests in 60 seconds. */
-            requestsPerMinute: limit.optional(),
+            requestsPerMinute: accountLimit.optional(),
             /** Tokens of prompts and answers in 60 seconds. */
-            tokensPerMinute: limit.optional(),
+            tokensPerMinute: accountLimit.optional(),
             /** Requests that may be answered at the same time. */
-            concurrentRequests: limit.optional(),
+            concurrentRequests: accountLimit.optional(),
           }),
           reason: reason.optional(),
         }),

@@ -120,7 +120,7 @@ export function embedderOf(transport: Transport, monotonicMs: () => number): Dia
     };
     if (!isBase64) return ask({});
     return encodings.ask(call, {
-      send: (isUsual) => ask(isUsual ? {} : { encoding_format: "float" }),
+      send: (form) => ask(form === "usual" ? {} : { encoding_format: "float" }),
       clientText: () => call.body.textWith({ encoding_format: undefined }),
     });
   };

@@ -15,9 +15,9 @@ interface CompletionHead {
 export interface CompletionOptions {
   readonly head: CompletionHead;
   readonly promptTokens: number;
-  readonly withUsage: boolean;
-  /** Break off after a few words. */
-  readonly cut: boolean;
+  readonly hasUsage: boolean;
+  /** Whether it breaks off after a few words. */
+  readonly isCut: boolean;
 }
 
 const WORDS_BEFORE_CUT = 3;
@@ -45,7 +45,7 @@ export function wholeCompletion(answers: readonly Answer[], options: CompletionO
     };
     return { index, message, logprobs: null, finish_reason: finish };
   });
-  const usage = options.withUsage
+  const usage = options.hasUsage
     ? usageOf(options.promptTokens, completionTokens, tokensOfThoughts(answers))
     : undefined;
   // OpenRouter's libraries refuse a whole answer without the fingerprint.
@@ -87,12 +87,12 @@ export async function* chunksOfCompletion(
       if (next.value.delta === null) continue;
       yield chunk(index, next.value.delta, null);
       chunks++;
-      if (options.cut && chunks === WORDS_BEFORE_CUT) break;
+      if (options.isCut && chunks === WORDS_BEFORE_CUT) break;
       if (chunks % CHUNKS_AT_ONCE === 0) await setImmediate();
     }
-    if (options.cut) throw new TransportError("cut", "the sandbox was told to break off");
+    if (options.isCut) throw new TransportError("cut", "the sandbox was told to break off");
   }
-  if (options.withUsage) {
+  if (options.hasUsage) {
     const usage = usageOf(options.promptTokens, completionTokens, tokensOfThoughts(answers));
     yield { ...options.head, object: "chat.completion.chunk", choices: [], usage };
   }

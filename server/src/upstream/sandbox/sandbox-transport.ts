@@ -63,14 +63,14 @@ async function answered(request: TransportRequest, { now }: SandboxOptions): Pro
       (sum, message) => sum + countTokens(message.role) + countTokens(message.text),
       0,
     ),
-    withUsage: directive?.kind !== "no-usage" && (!chat.stream || chat.includeUsage),
-    cut: directive?.kind === "cut",
+    hasUsage: directive?.kind !== "no-usage" && (!chat.stream || chat.includeUsage),
+    isCut: directive?.kind === "cut",
   };
   return chat.stream ? streamed(chat, options, request.signal) : whole(chat, options);
 }
 
 function whole(chat: ChatRequest, options: CompletionOptions): TransportResponse {
-  if (options.cut) throw new TransportError("cut", "the sandbox was told to break off");
+  if (options.isCut) throw new TransportError("cut", "the sandbox was told to break off");
   return jsonResponse(200, wholeCompletion(answersTo(chat), options));
 }
 
