@@ -17,13 +17,21 @@ interface LoneDatabase {
   /** Whether the node's row is there. */
   isRegistered: boolean;
   isAway: boolean;
+  /** How far it is in its history. */
+  tick: bigint;
   /** What the node has done, in order. */
   readonly done: string[];
   /** Why the node can't continue, as often as it has said so. */
   readonly replaced: string[];
 }
 
-const loneDatabase = (): LoneDatabase => ({ isRegistered: false, isAway: false, done: [], replaced: [] });
+const loneDatabase = (): LoneDatabase => ({
+  isRegistered: false,
+  isAway: false,
+  tick: 1n,
+  done: [],
+  replaced: [],
+});
 
 /** A node without others. `passedMs` is the time that its process knows to have passed. */
 async function joinAlone(passedMs: () => number, database = loneDatabase()) {
@@ -48,12 +56,11 @@ async function joinAlone(passedMs: () => number, database = loneDatabase()) {
       database.done.push("others removed");
     },
   };
-  let tick = 1n;
   const position: PositionInDatabase = {
-    read: async () => answer({ epoch: "", tick }),
+    read: async () => answer({ epoch: "", tick: database.tick }),
     advance: async () => {
       database.done.push("advanced");
-      return answer({ epoch: "", tick: ++tick });
+      return answer({ epoch: "", tick: ++database.tick });
     },
     begin: async () => {},
   };
@@ -147,6 +154,16 @@ describe("a node that is alone", () => {
     await membership.renew();
     expect(admissions.isFenced).toBe(true);
     expect(database.replaced).toEqual(["node"]);
+  });
+
+  it("ends when its database lacks changes that it has seen, as after a restore", async () => {
+    const database = loneDatabase();
+    const { admissions, membership } = await joinAlone(() => 0, database);
+    await membership.renew();
+    database.tick = 1n;
+    await membership.renew();
+    expect(database.replaced).toEqual(["database"]);
+    expect(admissions.isFenced).toBe(true);
   });
 
   it("is fenced before its first request if its start took too long, even though the database does not answer then", async () => {
