@@ -55,7 +55,7 @@ export interface RecorderParts {
 }
 
 /** An entry that is in the journal. */
-interface Recorded {
+export interface Recorded {
   /**
    * Resolves when the entry is as durable as configured and other nodes know its idempotent answer; `null`: it is already.
    * Rejects with a {@link Failure} if the database has to confirm the entry and does not do so in time.
