@@ -145,9 +145,8 @@ function addJobs(
   >,
 ): void {
   const { journal, recorder, credits, idempotency, securityLog, reconciler } = records;
-  const checkJournal = async () => {
-    await journal.check();
-    await recorder.recordUnwritten();
+  const recordUnwritten = async () => {
+    if (journal.isWritable) await recorder.recordUnwritten();
   };
   /** Deletes by age only while this node's clock agrees with the database's. */
   const drop = (name: string, run: (at: Date) => Promise<unknown>) => ({
@@ -156,7 +155,9 @@ function addJobs(
     run: () => clocks.whileAgreed(run),
   });
   jobs.add(
-    { name: "check the journal", everyMs: SECOND_MS, run: checkJournal },
+    { name: "check the journal", everyMs: SECOND_MS, run: () => journal.check() },
+    // Apart from the check, which ends the waits for a disk that does not answer.
+    { name: "record what could not be written", everyMs: SECOND_MS, run: recordUnwritten },
     { name: "renew reserved credit", everyMs: SECOND_MS, run: () => credits.renew() },
     { name: "release reclaimed credit", everyMs: SECOND_MS, run: () => credits.releaseReclaimed() },
     { name: "release idle credit", everyMs: SECOND_MS, run: () => credits.releaseIdle() },
