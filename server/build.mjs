@@ -17,6 +17,7 @@ const ENTRIES = [
   "ostiary-server.ts",
   "catalog/catalog-worker.ts",
   "secrets/argon2-worker.ts",
+  "tokens/tokenizer-worker.ts",
 ];
 
 /** The variables that Node gives to CommonJS packages, but not to modules. */

@@ -37,8 +37,6 @@ const OPEN: Readonly<Record<string, OpenStreams>> = {
   "of 300, with a prompt of 200 KB": { earlier: 2_000, count: 300, words: 40_000 },
 };
 const MEMORY_ROUNDS = 3;
-/** By then a background job has loaded the tokenizer, which takes 70 MB. */
-const TOKENIZER_MS = 8_000;
 /** A connection that is closed while it is used again says nothing of anybody's speed. */
 const KEEP_ALIVE_MS = 600_000;
 
@@ -276,7 +274,6 @@ async function measure(): Promise<void> {
   ): Promise<number> {
     await using asked = await start();
     await many(asked, earlier, true);
-    await new Promise((resolve) => setTimeout(resolve, TOKENIZER_MS));
     const before = residentOf(asked.pid);
     const open: Dispatcher.ResponseData["body"][] = [];
     let left = count;

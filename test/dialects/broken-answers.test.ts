@@ -1,8 +1,4 @@
 import { describe, expect, it } from "vitest";
-import type { JsonObject } from "../../server/src/json/json.ts";
-import { TextTally } from "../../server/src/tokens/text-tally.ts";
-import { TokenEstimator } from "../../server/src/tokens/token-estimate.ts";
-import { systemError } from "../fixtures/faulty-disk.ts";
 import { chat, chunks, messageOf, messages, replayVendor, streamText, upstreamOf, whole } from "./dialect.ts";
 
 // Answers that upstreams should not give, and what a client is told then: never a success that hides something.
@@ -119,53 +115,5 @@ describe("an answer of Anthropic", () => {
       status: 404,
       failure: { status: 400, param: "anthropic-beta" },
     });
-  });
-});
-
-describe("counting tokens", () => {
-  it("works again after the tokenizer could not be loaded", async () => {
-    let loads = 0;
-    const estimator = new TokenEstimator(async () => {
-      if (++loads === 1) throw systemError("EMFILE", "open");
-      return (text) => text.length;
-    });
-    const text = new TextTally();
-    text.add("hello");
-    const usage = () => estimator.usageOfPrompt({ text, messages: 0 }, new TextTally());
-    await expect(usage()).rejects.toThrow("EMFILE");
-    expect(await usage()).toMatchObject({ promptTokens: 5 });
-    await usage();
-    expect(loads).toBe(2);
-  });
-
-  it("includes messages, tools, instructions, and an input of text or of tokens", async () => {
-    const estimator = new TokenEstimator(async () => (text) => text.length);
-    const promptTokens = async (request: JsonObject) =>
-      (await estimator.usageOf(request, new TextTally())).promptTokens;
-    // Four for the message itself, and its texts.
-    expect(await promptTokens({ messages: [{ role: "user", content: "hi" }] })).toBe(10);
-    expect(await promptTokens({ tools: [{ type: "function", function: { name: "abc" } }] })).toBe(11);
-    expect(await promptTokens({ instructions: "be brief", input: "four" })).toBe(12);
-    expect(await promptTokens({ input: [[1_000, 2, 3], [4]] })).toBe(4);
-  });
-});
-
-describe("counting the tokens of a long text", () => {
-  it("keeps and counts a bounded part of it, however it is added", async () => {
-    let counted = 0;
-    let windows = 0;
-    const estimator = new TokenEstimator(async () => (text) => {
-      counted += text.length;
-      windows++;
-      return text.length;
-    });
-    const text = new TextTally();
-    text.add("x".repeat(5_000_000));
-    text.add("y");
-    expect(text.beginning().length).toBeLessThanOrEqual(256 * 1024);
-    const { promptTokens } = await estimator.usageOfPrompt({ text, messages: 0 }, new TextTally());
-    expect(promptTokens).toBeGreaterThanOrEqual(5_000_000);
-    expect(windows).toBeLessThanOrEqual(64);
-    expect(counted).toBeLessThanOrEqual(64 * 1_024);
   });
 });

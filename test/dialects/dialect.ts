@@ -177,7 +177,8 @@ export async function respond(upstream: Upstream, model: string, request: object
   return answerOf(upstream, model, { request: asked, maxTokens: null, estimate }, "0".repeat(32));
 }
 
-const estimator = new TokenEstimator(async () => (text) => text.length);
+/** Estimates one token for each character. */
+export const estimator = new TokenEstimator(async (texts) => texts.join("").length);
 
 /** Sends a request of the Messages API to an upstream, and has its answer. */
 export async function messages(

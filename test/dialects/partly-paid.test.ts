@@ -6,11 +6,10 @@ import type { ModelCall } from "../../server/src/operations/operation.ts";
 import { costBasisOf } from "../../server/src/request/hold-credit.ts";
 import { SEAL_KEY_BYTES, Sealer } from "../../server/src/secrets/sealer.ts";
 import { readCatalogFile } from "../../server/src/start/open-models.ts";
-import { TokenEstimator } from "../../server/src/tokens/token-estimate.ts";
 import { DIALECTS, openDialects } from "../../server/src/upstream/dialects.ts";
 import { writeCatalog } from "../fixtures/catalog.ts";
 import { FetchTransport } from "../fixtures/fetch-transport.ts";
-import { replayVendor } from "./dialect.ts";
+import { estimator, replayVendor } from "./dialect.ts";
 
 const OPENAI = "https://api.openai.com/v1";
 const AZURE = "https://some.openai.azure.com/openai/v1";
@@ -56,7 +55,7 @@ async function sentFor(baseUrl: string, fields: object, affordableTokens: number
   });
   const operation = chatCompletions({
     gateway,
-    estimator: new TokenEstimator(async () => (text) => text.length),
+    estimator,
     maxBodyBytes: 1_000_000,
     monotonicMs: () => performance.now(),
     sealer: new Sealer([new Uint8Array(SEAL_KEY_BYTES)]),

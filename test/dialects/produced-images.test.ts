@@ -1,7 +1,16 @@
 import { describe, expect, it } from "vitest";
 import { TextTally } from "../../server/src/tokens/text-tally.ts";
-import { TokenEstimator } from "../../server/src/tokens/token-estimate.ts";
-import { chat, chunks, messages, replayVendor, respond, streamText, upstreamOf, whole } from "./dialect.ts";
+import {
+  chat,
+  chunks,
+  estimator,
+  messages,
+  replayVendor,
+  respond,
+  streamText,
+  upstreamOf,
+  whole,
+} from "./dialect.ts";
 import { answer, streamOf } from "./google-answers.ts";
 
 // Models such as `gemini-2.5-flash-image` answer with images among their texts. They cost as much as the texts.
@@ -118,7 +127,6 @@ describe("a request", () => {
   });
 
   it("is not estimated by the text that an image is encoded as", async () => {
-    const estimator = new TokenEstimator(async () => (text) => text.length);
     const input = [
       { type: "image_generation_call", result: DATA },
       { role: "user", content: "hi" },

@@ -16,7 +16,8 @@ import { TurnShares } from "../overload/turn-shares.ts";
 import { CrossOrigin } from "../request/cross-origin.ts";
 import { OperationTable } from "../request/find-operation.ts";
 import { RequestHandler } from "../request/request-handler.ts";
-import { loadTokenizer, TokenEstimator } from "../tokens/token-estimate.ts";
+import { TokenEstimator } from "../tokens/token-estimate.ts";
+import { TokenizerThread } from "../tokens/tokenizer-thread.ts";
 import { bodyBytesOf, readMemory } from "./memory.ts";
 import { openAccessLog } from "./open-log.ts";
 import type { OpenProcedures, ProcedureDependencies } from "./open-procedures.ts";
@@ -50,7 +51,8 @@ export async function openRequests(startup: Startup, dependencies: RequestDepend
   overload.start();
   teardown.add("overload", async () => overload.stop());
   const trustedProxies = parseNetworks(config.trustedProxies).networks;
-  const estimator = new TokenEstimator(loadTokenizer);
+  const tokenizer = new TokenizerThread({ log, monotonicMs });
+  const estimator = new TokenEstimator((texts) => tokenizer.count(texts));
   const operations = new OperationTable(
     allOperations({
       catalog,
@@ -89,8 +91,6 @@ export async function openRequests(startup: Startup, dependencies: RequestDepend
     newId,
     monotonicMs,
   });
-  // The start does not wait for the tokenizer. A request that needs it before the job has run loads it.
-  jobs.add({ name: "load the tokenizer", everyMs: 5 * SECOND_MS, run: () => estimator.prepare() });
   jobs.add({ name: "send heartbeats", everyMs: 5 * SECOND_MS, run: async () => handler.maintain() });
   return { handler, faults, bodies, overload, trustedProxies, newId };
 }

@@ -1,4 +1,3 @@
-import { setImmediate } from "node:timers/promises";
 import { isJsonObject, type JsonObject } from "../json/json.ts";
 import { arrayOf } from "../json/members.ts";
 import { TextTally } from "./text-tally.ts";
@@ -12,7 +11,8 @@ const WINDOW_CHARACTERS = 1_024;
 const QUICK_WINDOWS = 8;
 /** A window of random characters takes some milliseconds. */
 const MAX_WINDOWS = 64;
-const WINDOWS_AT_ONCE = 4;
+/** English prose has 4 to 5 characters a token, source text 3. */
+const CHARACTERS_PER_TOKEN = 3;
 /** The tokens of a message's role and delimiters. */
 const TOKENS_PER_MESSAGE = 4;
 
@@ -50,25 +50,16 @@ export interface PromptText {
   readonly messages: number;
 }
 
-/** Counts the tokens of a short text. */
-type CountTokens = (text: string) => number;
-
-/** Loads OpenAI's current tokenizer, which takes 70 MB. Other providers' counts differ by some percent. */
-export async function loadTokenizer(): Promise<CountTokens> {
-  const { countTokens } = await import("gpt-tokenizer/encoding/o200k_base");
-  // Text that looks like a special token counts as text: people may write about tokenizers.
-  const options = { disallowedSpecial: new Set<string>() };
-  return (text) => countTokens(text, options);
-}
+/** Counts the tokens of texts, all together. */
+export type CountTokens = (texts: readonly string[]) => Promise<number>;
 
 /** Estimates the usage that an upstream did not report. */
 export class TokenEstimator {
-  readonly #load: () => Promise<CountTokens>;
-  #count: Promise<CountTokens> | null = null;
+  readonly #count: CountTokens;
 
-  /** `load` takes time, during which nothing else runs. It is called once: by {@link prepare}, or at the first estimate. */
-  constructor(load: () => Promise<CountTokens>) {
-    this.#load = load;
+  /** While `count` fails, tokens are estimated from the length of a text. */
+  constructor(count: CountTokens) {
+    this.#count = count;
   }
 
   /** The tokens of a request and of its answer, complete or not. */
@@ -83,47 +74,45 @@ export class TokenEstimator {
 
   /** The tokens of a prompt and of its answer, complete or not. */
   async usageOfPrompt(prompt: PromptText, answer: TextTally): Promise<Usage> {
-    const count = await this.prepare();
+    const [promptTokens, completionTokens] = await Promise.all([
+      this.#tokensOf(prompt.text),
+      this.#tokensOf(answer),
+    ]);
     return {
-      promptTokens: (await tokensOf(prompt.text, count)) + prompt.messages * TOKENS_PER_MESSAGE,
-      completionTokens: await tokensOf(answer, count),
+      promptTokens: promptTokens + prompt.messages * TOKENS_PER_MESSAGE,
+      completionTokens,
       cachedTokens: 0,
     };
   }
 
   /** Counts the tokens of a prompt. Of a long prompt, only samples are counted. */
   async quickCountOf({ text, messages }: PromptText): Promise<number> {
-    return (await tokensOf(text, await this.prepare(), QUICK_WINDOWS)) + messages * TOKENS_PER_MESSAGE;
+    return (await this.#tokensOf(text, QUICK_WINDOWS)) + messages * TOKENS_PER_MESSAGE;
   }
 
-  /** Returns the tokenizer. A background job calls it first, so that no request has to wait until it is loaded. */
-  async prepare(): Promise<CountTokens> {
-    this.#count ??= this.#load();
-    try {
-      return await this.#count;
-    } catch (error) {
-      // The next estimate tries again.
-      this.#count = null;
-      throw error;
-    }
+  /** Starts what counts, for a request that will need it. */
+  prepare(): void {
+    this.#count([]).catch(() => {});
+  }
+
+  /** Counts the tokens of a text in windows: all windows of a short text, and `maxWindows` of a long one, evenly distributed. */
+  async #tokensOf(text: TextTally, maxWindows = MAX_WINDOWS): Promise<number> {
+    if (text.isEmpty) return 0;
+    const beginning = text.beginning();
+    const windows = windowsOf(beginning, maxWindows);
+    const characters = windows.reduce((sum, window) => sum + window.length, 0);
+    const tokens = await this.#count(windows).catch(() => characters / CHARACTERS_PER_TOKEN);
+    return Math.ceil(tokens * (beginning.length / characters) * text.share());
   }
 }
 
-/** Counts the tokens of a text in windows: all windows of a short text, and `maxWindows` of a long one, evenly distributed. Between windows other requests get their turn. */
-async function tokensOf(text: TextTally, count: CountTokens, maxWindows = MAX_WINDOWS): Promise<number> {
-  const beginning = text.beginning();
-  const windows = Math.ceil(beginning.length / WINDOW_CHARACTERS);
+function windowsOf(text: string, maxWindows: number): readonly string[] {
+  const windows = Math.ceil(text.length / WINDOW_CHARACTERS);
   const counted = Math.min(windows, maxWindows);
-  let tokens = 0;
-  let characters = 0;
-  for (let index = 0; index < counted; index++) {
+  return Array.from({ length: counted }, (_, index) => {
     const start = Math.floor((index * windows) / counted) * WINDOW_CHARACTERS;
-    const window = beginning.slice(start, start + WINDOW_CHARACTERS);
-    tokens += count(window);
-    characters += window.length;
-    if ((index + 1) % WINDOWS_AT_ONCE === 0) await setImmediate();
-  }
-  return characters === 0 ? 0 : Math.ceil(tokens * (beginning.length / characters) * text.share());
+    return text.slice(start, start + WINDOW_CHARACTERS);
+  });
 }
 
 /** Counts numbers: the input of embeddings may be tokens. */

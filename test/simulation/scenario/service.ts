@@ -133,7 +133,7 @@ export async function startService(parts: ServiceParts): Promise<Service> {
     operations: new OperationTable([
       chatCompletions({
         gateway,
-        estimator: new TokenEstimator(() => notAsked()),
+        estimator: new TokenEstimator(notAsked),
         maxBodyBytes: MAX_BODY_BYTES,
         monotonicMs,
         sealer,

@@ -18,7 +18,7 @@ import type { WireRequest } from "../../conversation/wire.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../json/json.ts";
 import type { JsonBody } from "../../json/json-body.ts";
 import { arrayOf, booleanOf, numberOf, objectOf, textOf, textsOf } from "../../json/members.ts";
-import type { TokenEstimator, Usage } from "../../tokens/token-estimate.ts";
+import type { PromptText, TokenEstimator, Usage } from "../../tokens/token-estimate.ts";
 import { cacheOf } from "../cache-control.ts";
 import { exactValuesIn } from "../exact-values.ts";
 import { LITTLE_THINKING } from "../little-thinking.ts";
@@ -119,11 +119,13 @@ export function messagesRequest(
     earlyControlEvents: EARLY_MESSAGES_CONTROL_EVENTS,
     conversation: () => {
       const conversation = readMessagesConversation(body, signatures, names);
+      // What counts for the writer starts while the upstream works.
+      if (stream) estimator.prepare();
       const { maxTokens } = conversation;
       if (maxTokens === null || maxOutputTokens === null) return conversation;
       return { ...conversation, maxTokens: Math.min(maxTokens, maxOutputTokens) };
     },
-    promptText: () => promptTextOf(value),
+    promptText: promptTextIn(value),
     writer: async (head) => {
       // Clients decide by the count at the beginning of a stream when to shorten a conversation.
       const promptTokens = stream ? await estimator.quickCountOf(promptTextOf(value)) : 0;
@@ -131,6 +133,11 @@ export function messagesRequest(
       return new MessagesWriter(head, { estimate, thoughts: thoughtsOf(value), signatures, names });
     },
   };
+}
+
+/** A function that does not refer to the body's text, because it is kept while an answer is streamed. */
+function promptTextIn(value: JsonObject): () => PromptText {
+  return () => promptTextOf(value);
 }
 
 /** Thoughts are shown only to clients that have asked for them, as Anthropic does. */

@@ -56,7 +56,8 @@ const INCOMPLETE: Readonly<Partial<Record<FinishReason, string>>> = {
  * calls end one by one, because their pieces may come by turns.
  */
 export class ResponsesWriter implements AnswerWriter {
-  readonly #parts: ResponsesWriterParts;
+  /** Without the request, whose text would be in memory for as long as the answer is written. */
+  readonly #parts: Omit<ResponsesWriterParts, "body">;
   /** The members that repeat the request as JSON, which three events have. */
   readonly #repeatedText: string;
   /** Whether the client asked for encrypted reasoning. */
@@ -74,10 +75,10 @@ export class ResponsesWriter implements AnswerWriter {
   /** Unix seconds; `null`: it is not complete. */
   #completedAt: number | null = null;
 
-  constructor(parts: ResponsesWriterParts) {
+  constructor({ body, ...parts }: ResponsesWriterParts) {
     this.#parts = parts;
-    this.#repeatedText = exactJson(JSON.stringify(repeatedFields(parts.body))).slice(1, -1);
-    this.#showsEncrypted = asksForEncrypted(parts.body.value.include);
+    this.#repeatedText = exactJson(JSON.stringify(repeatedFields(body))).slice(1, -1);
+    this.#showsEncrypted = asksForEncrypted(body.value.include);
   }
 
   begin(): string {

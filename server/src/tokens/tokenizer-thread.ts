@@ -1,0 +1,111 @@
+import { Worker } from "node:worker_threads";
+import type { Logger } from "pino";
+
+/** The path holds for the sources and for the build. */
+const PROGRAM = new URL(
+  import.meta.url.endsWith(".ts") ? "tokenizer-worker.ts" : "tokenizer-worker.js",
+  import.meta.url,
+);
+/** To load the tokenizer takes half a second, and to count 64 KB of random characters a quarter of one. */
+const TIMEOUT_MS = 30_000;
+/** After a failure, the time until the next thread is started: counting without one is cheap. */
+const RESTART_MS = 10_000;
+/** What the thread may take for new objects. By default it would take as much as the thread of requests. */
+const NEW_OBJECTS_MB = 8;
+
+/** A count that the thread is asked for. */
+export interface TokenizerTask {
+  readonly id: number;
+  readonly texts: readonly string[];
+}
+
+/** What the thread answers. */
+export interface TokenizerResult {
+  readonly id: number;
+  readonly tokens: number;
+}
+
+interface WaitingCount {
+  resolve(tokens: number): void;
+  reject(error: Error): void;
+  readonly timer: NodeJS.Timeout;
+}
+
+interface TokenizerThreadParts {
+  readonly log: Logger;
+  /** Milliseconds of a clock that never jumps. */
+  readonly monotonicMs: () => number;
+  /** The program of the thread, for tests. */
+  readonly program?: URL;
+}
+
+/**
+ * Counts tokens in a thread of its own, which the first count starts: it takes 80 MB and half a second of a processor, during which other
+ * requests would wait, and most upstreams count by themselves.
+ */
+export class TokenizerThread {
+  readonly #parts: TokenizerThreadParts;
+  readonly #waiting = new Map<number, WaitingCount>();
+  #worker: Worker | null = null;
+  #lastId = 0;
+  #nextStartMs = Number.NEGATIVE_INFINITY;
+
+  constructor(parts: TokenizerThreadParts) {
+    this.#parts = parts;
+  }
+
+  /**
+   * The tokens of all texts together.
+   *
+   * @throws `Error` if the thread can't be started, fails, or does not answer in time, and for some seconds after that.
+   */
+  count(texts: readonly string[]): Promise<number> {
+    return new Promise((resolve, reject) => {
+      const worker = this.#running();
+      const id = ++this.#lastId;
+      const timer = setTimeout(
+        () => this.#fail(worker, new Error("the tokenizer did not answer in time")),
+        TIMEOUT_MS,
+      );
+      this.#waiting.set(id, { resolve, reject, timer });
+      worker.postMessage({ id, texts } satisfies TokenizerTask);
+    });
+  }
+
+  #running(): Worker {
+    if (this.#worker !== null) return this.#worker;
+    const { monotonicMs, program = PROGRAM } = this.#parts;
+    if (monotonicMs() < this.#nextStartMs) throw new Error("the tokenizer has failed a moment ago");
+    this.#nextStartMs = monotonicMs() + RESTART_MS;
+    const worker = new Worker(program, { resourceLimits: { maxYoungGenerationSizeMb: NEW_OBJECTS_MB } });
+    worker.on("message", (result: TokenizerResult) => this.#answer(result));
+    worker.on("error", (error) => this.#fail(worker, error));
+    worker.on("exit", () => this.#fail(worker, new Error("the tokenizer has ended")));
+    // A service that stops does not wait for it.
+    worker.unref();
+    this.#worker = worker;
+    return worker;
+  }
+
+  #answer({ id, tokens }: TokenizerResult): void {
+    const waiting = this.#waiting.get(id);
+    if (waiting === undefined) return;
+    this.#waiting.delete(id);
+    clearTimeout(waiting.timer);
+    waiting.resolve(tokens);
+  }
+
+  /** Ends the thread and all counts that wait for it. */
+  #fail(worker: Worker, error: Error): void {
+    if (this.#worker !== worker) return;
+    this.#worker = null;
+    this.#nextStartMs = this.#parts.monotonicMs() + RESTART_MS;
+    this.#parts.log.warn({ err: error }, "tokens are estimated from the length of texts for some seconds");
+    void worker.terminate();
+    for (const { reject, timer } of this.#waiting.values()) {
+      clearTimeout(timer);
+      reject(error);
+    }
+    this.#waiting.clear();
+  }
+}
