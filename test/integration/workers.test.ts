@@ -20,6 +20,8 @@ const isDistributed =
   process.env.OSTIARY_TEST_REDIS_URL !== undefined && process.env.OSTIARY_TEST_DATABASE_URL !== undefined;
 
 const RESTART = { timeout: 30_000, interval: 100 };
+/** A worker that stands still is killed after half a minute. */
+const STANDSTILL = { timeout: 90_000, interval: 500 };
 
 function startWorkers(count: number, more: Partial<Service> = {}, env: object = {}): Promise<Service> {
   return startService({
@@ -308,6 +310,23 @@ describe.skipIf(!isDistributed)("a service of several workers", () => {
     await expect.poll(second, RESTART).not.toBe(before.get(2));
     expect((await workersOf(service.pid)).get(1)).toBe(before.get(1));
     expect(await statusOf(service.baseUrl, key)).toBe(200);
+  });
+
+  it("starts a worker again that stands still, and goes on with the other meanwhile", async () => {
+    await using service = await startWorkers(2);
+    const { key } = await signUpWithKey(service.baseUrl);
+    const before = await workersOf(service.pid);
+    const running = chats(service, key, 8, "sandbox:delay 20000");
+    await untilBegun(service, 8);
+    process.kill(before.get(2) ?? 0, "SIGSTOP");
+    const second = async () => (await workersOf(service.pid)).get(2) ?? before.get(2);
+    await expect.poll(second, STANDSTILL).not.toBe(before.get(2));
+    expect((await workersOf(service.pid)).get(1)).toBe(before.get(1));
+    expect(service.stderr()).toContain("a worker stands still");
+    expect(await statusOf(service.baseUrl, key)).toBe(200);
+    // Those of the worker that stood still have lost their connection, and do not wait for ever.
+    const statuses = (await running).map(({ status }) => status);
+    expect(new Set(statuses)).toEqual(new Set([0, 200]));
   });
 
   it("ends with its supervisor, and lets its requests end", async () => {

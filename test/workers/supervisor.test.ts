@@ -106,6 +106,38 @@ describe("the supervisor of workers", () => {
     await expect.poll(() => all.fakes.length).toBe(WORKERS + 1);
   });
 
+  describe("with a worker that stands still", () => {
+    beforeEach(() => void vi.useFakeTimers({ toFake: ["setInterval", "clearInterval"] }));
+    afterEach(() => void vi.useRealTimers());
+    const killed = () => vi.mocked(process.kill).mock.calls;
+
+    it("kills it after half a minute, and starts it again", async () => {
+      const all = supervisorOfFakes();
+      await startAll(all);
+      for (let second = 0; second < 40; second++) {
+        vi.advanceTimersByTime(1_000);
+        all.fakes[0]?.emit("message", { kind: "alive" });
+        if (second === 28) expect(killed()).toEqual([]);
+        if (killed().length > 0) break;
+      }
+      expect(killed()).toEqual([[FIRST_PID + 1, "SIGKILL"]]);
+      expect(all.lines.join()).toContain("a worker stands still");
+      all.fakes[1]?.die();
+      await expect.poll(() => all.fakes.length).toBe(WORKERS + 1);
+      // Until it is ready, the start's own deadlines count.
+      vi.advanceTimersByTime(60_000);
+      expect(killed().filter(([pid]) => pid === FIRST_PID + WORKERS)).toEqual([]);
+    });
+
+    it("leaves it alone while the service stops, which has a deadline of its own", async () => {
+      const all = supervisorOfFakes();
+      await startAll(all);
+      all.supervisor.signal("SIGTERM");
+      vi.advanceTimersByTime(60_000);
+      expect(killed().filter(([, signal]) => signal === "SIGKILL")).toEqual([]);
+    });
+  });
+
   it("stops the others, and starts none again, when a worker has been replaced by another node", async () => {
     const all = supervisorOfFakes();
     await startAll(all);

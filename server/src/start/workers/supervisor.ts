@@ -10,7 +10,7 @@ import type { Startup } from "../startup.ts";
 import { sharedPort, spawnWorker } from "./spawn-worker.ts";
 import { leftoverFolders, removeDrained, workerFolder } from "./worker-folders.ts";
 import { WorkerMetrics } from "./worker-metrics.ts";
-import { DRAINS, type FromWorker, type ToWorker, WORKER_VARIABLE } from "./worker-process.ts";
+import { ALIVE_EVERY_MS, DRAINS, type FromWorker, type ToWorker, WORKER_VARIABLE } from "./worker-process.ts";
 
 const SIGNALS = ["SIGTERM", "SIGINT", "SIGHUP"] as const;
 const MIN_RESTART_DELAY_MS = 500;
@@ -19,6 +19,11 @@ const MAX_RESTART_DELAY_MS = 30_000;
 const STABLE_MS = 60_000;
 /** A worker is killed this long after it should have ended by itself. */
 const KILL_AFTER_MS = 2_000;
+/**
+ * A worker that is silent for so many seconds is killed: it stands still, and its clients wait. The supervisor counts the seconds in which it runs
+ * itself, because on a machine that stood still the workers did, too.
+ */
+const MAX_SILENT_TICKS = 30;
 /** `OSTIARY_MAX_CONNECTIONS` is at least this. */
 const MIN_CONNECTIONS = 10;
 
@@ -41,6 +46,7 @@ class WorkerChild {
   readonly #process: ChildProcess | null;
   #isReady = false;
   #isReplaced = false;
+  #silentTicks = 0;
 
   constructor(number: number, child: ChildProcess | Error, received: (message: FromWorker) => void) {
     this.number = number;
@@ -60,6 +66,7 @@ class WorkerChild {
     });
     const ready = new Promise<{ readonly facts: BannerFacts | null }>((resolve) => {
       child.on("message", (message: FromWorker) => {
+        this.#silentTicks = 0;
         if (message.kind === "replaced") this.#isReplaced = true;
         if (message.kind !== "ready") return received(message);
         this.#isReady = true;
@@ -80,6 +87,11 @@ class WorkerChild {
   /** Whether another process is its node now. */
   get isReplaced(): boolean {
     return this.#isReplaced;
+  }
+
+  /** Counts a second. @returns whether the worker has been silent for too long. If it still is, it tells so again as much later. */
+  tick(): boolean {
+    return this.#isReady && ++this.#silentTicks % MAX_SILENT_TICKS === 0;
   }
 
   collect(id: number): void {
@@ -149,6 +161,7 @@ export class Supervisor {
     if (areReady.includes(null) || this.#isStopping) return null;
     // A worker may have ended since it was ready. It is started again, too.
     for (const child of [first, ...others]) void this.#keepRunning(child);
+    setInterval(() => this.#killSilent(), ALIVE_EVERY_MS).unref();
     return isReady.facts;
   }
 
@@ -243,6 +256,18 @@ export class Supervisor {
     if (message.kind !== "read metrics") return;
     const { id } = message;
     child.send({ kind: "all metrics", id, all: await this.#metrics.collect([...this.#children]) });
+  }
+
+  /** Kills workers that stand still. Each is started again. */
+  #killSilent(): void {
+    for (const child of this.#children) {
+      if (!child.tick() || this.#isStopping) continue;
+      this.#parts.log.error(
+        { worker: child.number },
+        "a worker stands still, and its clients wait: it is killed",
+      );
+      child.signal("SIGKILL");
+    }
   }
 
   /** Starts a worker again each time it ends, later each time that it does not run for long. */

@@ -10,6 +10,8 @@ export const WORKER_VARIABLE = "_OSTIARY_WORKER";
 /** The worker serves no requests, but records what an earlier one left in its folder. */
 export const DRAINS = "drain";
 
+/** How often a worker tells the supervisor that it runs. */
+export const ALIVE_EVERY_MS = 1_000;
 /** How long a worker waits for the metrics of all workers. The supervisor waits less for each of them. */
 const METRICS_TIMEOUT_MS = 3_000;
 
@@ -17,6 +19,8 @@ const METRICS_TIMEOUT_MS = 3_000;
 export type FromWorker =
   /** The worker serves requests, or has drained its folder. */
   | { readonly kind: "ready"; readonly facts: BannerFacts | null }
+  /** The worker's event loop turns. */
+  | { readonly kind: "alive" }
   /** Another process is the worker's node now, so the worker stops. */
   | { readonly kind: "replaced" }
   /** The worker was asked for the metrics of the service. */
@@ -42,8 +46,11 @@ export function workerProcess(environment: Readonly<Record<string, string | unde
     /** From 1. The first worker does what is done once for the service. */
     number: drains ? 0 : Number(name),
     drains,
-    /** Tells the supervisor that the worker serves requests. */
-    ready: (facts: BannerFacts | null) => send({ kind: "ready", facts }),
+    /** Tells the supervisor that the worker serves requests, and from then on that it runs. */
+    ready: (facts: BannerFacts | null) => {
+      send({ kind: "ready", facts });
+      setInterval(() => send({ kind: "alive" }), ALIVE_EVERY_MS).unref();
+    },
     /** Tells the supervisor that another process is this node now. Otherwise it would start the worker again, which would replace that one. */
     replaced: () => send({ kind: "replaced" }),
     shareMetrics,
