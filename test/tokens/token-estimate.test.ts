@@ -1,3 +1,4 @@
+import { setImmediate } from "node:timers/promises";
 import { expect, it } from "vitest";
 import type { JsonObject } from "../../server/src/json/json.ts";
 import { TextTally } from "../../server/src/tokens/text-tally.ts";
@@ -22,9 +23,9 @@ it("includes messages, tools, instructions, and an input of text or of tokens", 
 });
 
 it("counts a bounded part of a long text, however it is added", async () => {
-  let windows: readonly string[] = [];
+  const windows: string[] = [];
   const estimator = new TokenEstimator(async (texts) => {
-    windows = texts;
+    windows.push(...texts);
     return texts.join("").length;
   });
   const text = tallyOf("x".repeat(5_000_000), "y");
@@ -33,6 +34,20 @@ it("counts a bounded part of a long text, however it is added", async () => {
   expect(promptTokens).toBeGreaterThanOrEqual(5_000_000);
   expect(windows.length).toBeLessThanOrEqual(64);
   expect(windows.join("").length).toBeLessThanOrEqual(64 * 1_024);
+});
+
+it("lets short texts have their turn between parts of a long one", async () => {
+  const order: string[] = [];
+  const estimator = new TokenEstimator(async (texts) => {
+    order.push(texts[0]?.[0] ?? "");
+    await setImmediate();
+    return texts.join("").length;
+  });
+  const count = (text: string) =>
+    estimator.usageOfPrompt({ text: tallyOf(text), messages: 0 }, new TextTally());
+  await Promise.all([count("x".repeat(100_000)), count("y")]);
+  expect(order.indexOf("y")).toBe(1);
+  expect(order.length).toBeGreaterThan(10);
 });
 
 it("goes by the length of texts while the tokenizer fails", async () => {
