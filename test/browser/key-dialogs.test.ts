@@ -150,6 +150,33 @@ describe.skipIf(!hasBrowser)("a secret whose answer was lost", () => {
     expect(keys.map((key) => key.name).toSorted()).toEqual(["lost", "test"]);
   });
 
+  it.each(["/connect", "/"])(
+    "of a key that is created on a page can be seen by trying again: %s",
+    async (path) => {
+      const owner = await signUp(site.service.baseUrl);
+      const { page } = await site.open(owner, path);
+      const create = page.getByRole("button", { name: "Create key" });
+      await page.getByLabel("Key name").fill("lost");
+      await loseAnswer(page, "keys.create");
+      const listed = page.waitForResponse(/keys\.list/);
+      await create.click();
+      await page
+        .getByRole("alert")
+        .getByText("The key may have been created. Try again here to see it")
+        .waitFor();
+      // The list has the key by now, and the form is still there.
+      await listed;
+      await page.evaluate(() => new Promise((resolve) => setTimeout(() => requestAnimationFrame(resolve))));
+      expect(await page.getByLabel("Key name").inputValue()).toBe("lost");
+      await using sql = await openDatabaseOf(site.service);
+      await sql`update keys set issued_at = issued_at - interval '1 minute' where name = 'lost'`;
+      await create.click();
+      await page.getByTestId("key-string").waitFor();
+      const { keys } = await owner.trpc.keys.list.query();
+      expect(keys.map(({ name }) => name)).toEqual(["lost"]);
+    },
+  );
+
   it("of a token can't be seen, and its owner learns that there may be one to revoke", async () => {
     const owner = await signUp(site.service.baseUrl);
     const { page } = await site.open(owner, "/settings/tokens");

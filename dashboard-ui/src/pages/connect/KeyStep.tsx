@@ -20,7 +20,9 @@ export function KeyStep({ newKey, keys }: KeyStepProps) {
   const [isAnother, setAnother] = useState(false);
   const active = keys.find(({ state }) => state === "active");
   if (newKey.created !== null) return <CreatedKey newKey={newKey} />;
-  if (active === undefined || isAnother) return <KeyForm newKey={newKey} hasFocus={isAnother} />;
+  // The key of an attempt whose answer was lost is in the list, too. Only the form can still show it.
+  const isTrying = newKey.isPending || newKey.formError !== null;
+  if (active === undefined || isAnother || isTrying) return <KeyForm newKey={newKey} hasFocus={isAnother} />;
   return (
     <div className={styles.step}>
       <p className={textStyles.quiet}>
