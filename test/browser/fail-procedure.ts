@@ -41,3 +41,15 @@ export async function loseAnswer(page: Page, procedure: string): Promise<void> {
     { times: 1 },
   );
 }
+
+/** Refuses a procedure as a proxy does, which does not ask the service. */
+export async function refuseByProxy(
+  page: Page,
+  procedure: string,
+  status: number,
+  headers: Readonly<Record<string, string>> = {},
+): Promise<void> {
+  await page.route(`**/trpc/${procedure}**`, (route) =>
+    route.fulfill({ status, headers, contentType: "text/html", body: "<h1>Refused</h1>" }),
+  );
+}

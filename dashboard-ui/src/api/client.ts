@@ -11,7 +11,7 @@ import {
 import { createTRPCOptionsProxy } from "@trpc/tanstack-react-query";
 import { clientTransformer } from "../../../sdk/src/contract/procedure-data.ts";
 import { watchedFetch, whenReconnected } from "./connection.ts";
-import { errorCodeOf, isUnreachable } from "./errors.ts";
+import { errorCodeOf, isUnreachable, RefusedByProxy } from "./errors.ts";
 
 /** Called when the service answers that the session has ended. */
 let onSignedOut: () => void = () => {};
@@ -64,10 +64,16 @@ const PROCEDURE_TIMEOUT_MS = 60_000;
 const http: Omit<HTTPLinkOptions<AppRouter["_def"]["_config"]["$types"]>, "headers"> = {
   url: "/trpc",
   transformer: clientTransformer,
-  fetch: (url, options) => {
+  fetch: async (url, options) => {
     const timeout = AbortSignal.timeout(PROCEDURE_TIMEOUT_MS);
     const signal = options?.signal == null ? timeout : AbortSignal.any([options.signal, timeout]);
-    return watchedFetch(url, { ...options, signal });
+    const response = await watchedFetch(url, { ...options, signal });
+    const { status, headers } = response;
+    // The service's own refusals are JSON.
+    if (status >= 400 && status < 500 && headers.get("content-type")?.includes("json") !== true) {
+      throw new RefusedByProxy(response);
+    }
+    return response;
   },
 };
 

@@ -34,9 +34,38 @@ export function errorCodeOf(error: unknown): string | null {
   return serviceErrorOf(error)?.code ?? null;
 }
 
+/** What a call fails with that a proxy in front of the service refused. tRPC's client would only report that the answer is no JSON. */
+export class RefusedByProxy extends Error {
+  readonly meta: { readonly response: Response };
+
+  constructor(response: Response) {
+    super(`refused with status ${response.status}`);
+    this.meta = { response };
+  }
+}
+
+/** The answer to a call that failed; `null` if none came. Not that of a subscription. */
+function answerOf(error: unknown): Response | null {
+  if (!(error instanceof Error)) return null;
+  const response = (error as Partial<TRPCClientError<AppRouter>>).meta?.response;
+  return response instanceof Response ? response : answerOf(error.cause);
+}
+
+/** The status that a call was answered with, also within the answer to several; `null` if no answer came. */
+function statusOf(error: unknown): number | null {
+  const status = (error as Partial<TRPCClientError<AppRouter>> | null)?.data?.httpStatus;
+  return status ?? answerOf(error)?.status ?? null;
+}
+
+/** Whether a call was refused, by the service or by a proxy in front of it: it has changed nothing. */
+export function isRefused(error: unknown): boolean {
+  const status = statusOf(error);
+  return status !== null && status >= 400 && status < 500;
+}
+
 /** Whether the service could not be reached. */
 export function isUnreachable(error: unknown): boolean {
-  return errorCodeOf(error) === null && !isTimeout(error);
+  return errorCodeOf(error) === null && !isTimeout(error) && !isRefused(error);
 }
 
 /** Whether there is nothing of the id that was asked for, or the id is none. */
@@ -61,13 +90,29 @@ export function errorTextOf(error: unknown): string {
     return "The service did not answer in time. Try again; reload the page first to see whether a change was made.";
   }
   const failure = serviceErrorOf(error);
-  if (failure === null) return "The service can't be reached. Check your connection and try again.";
+  if (failure === null) {
+    if (!isRefused(error)) return "The service can't be reached. Check your connection and try again.";
+    const refused = `A proxy or firewall in front of the service refused the request (status ${statusOf(error)}).`;
+    return `${refused} ${waitText(error) ?? "Try again later. If it is refused again, tell the operator of the service."}`;
+  }
   // The field's label is already next to the message.
   const { param, message } = failure;
-  return validationText(param === null ? message : message.replace(`${param}: `, ""));
+  const text = message.replace(WAIT_ADVICE, () => waitText(error) ?? "Try again later.");
+  return validationText(param === null ? text : text.replace(`${param}: `, ""));
 }
 
-/** As {@link errorTextOf}, for a query, which has changed nothing. */
+/** How the service's messages end that leave the time to a header, which programs read and people do not see. */
+const WAIT_ADVICE = /(?:Retry after the time in `retry-after`|Wait before you try again)\.$/;
+
+/** When to try again, as a header of the answer says; `null` if it does not say it, or by a date. */
+function waitText(error: unknown): string | null {
+  const seconds = Number(answerOf(error)?.headers.get("retry-after") ?? 0);
+  if (!(seconds > 0)) return null;
+  const [count, unit] = seconds < 120 ? [seconds, "second"] : [Math.ceil(seconds / 60), "minute"];
+  return `Try again in ${count} ${unit}${count === 1 ? "" : "s"}.`;
+}
+
+/** As {@link errorTextOf}, for a query and for other calls that change nothing. */
 export function loadErrorTextOf(error: unknown): string {
   return isTimeout(error) ? "The service did not answer in time. Try again." : errorTextOf(error);
 }
@@ -100,9 +145,17 @@ export function errorTextAt(error: unknown, field: string): string | undefined {
   return errorFieldOf(error) === field ? errorTextOf(error) : undefined;
 }
 
-/** The message for the top of a form, for errors that belong to none of its fields. */
-export function errorTextBeside(error: unknown, fields: readonly string[]): string | null {
+/**
+ * The message for the top of a form, for errors that belong to none of its fields.
+ *
+ * @param textOf {@link loadErrorTextOf} for a form that changes nothing.
+ */
+export function errorTextBeside(
+  error: unknown,
+  fields: readonly string[],
+  textOf = errorTextOf,
+): string | null {
   if (error === null) return null;
   const field = errorFieldOf(error);
-  return field !== null && fields.includes(field) ? null : errorTextOf(error);
+  return field !== null && fields.includes(field) ? null : textOf(error);
 }

@@ -27,13 +27,14 @@ export async function readServiceInfo(): Promise<ServiceInfo | undefined> {
 /** The error of a call, in the form in which `api/errors.ts` reads those of tRPC's client. */
 class CallError extends Error {
   readonly data: unknown;
-  readonly meta: { readonly responseJSON: unknown };
+  readonly meta: { readonly response: Response; readonly responseJSON: unknown };
 
-  constructor(body: unknown) {
-    const { error } = body as { error: { json?: { message: string; data: unknown }; message?: string } };
-    super(error.json?.message ?? error.message ?? "");
-    this.data = error.json?.data;
-    this.meta = { responseJSON: body };
+  /** @param body what the answer says, which is another one than the service's where a proxy has refused the call. */
+  constructor(response: Response, body: unknown) {
+    const error = (body as { error?: { json?: { message: string; data: unknown } } } | null)?.error;
+    super(error?.json?.message ?? "");
+    this.data = error?.json?.data;
+    this.meta = { response, responseJSON: body };
   }
 }
 
@@ -45,7 +46,16 @@ async function call<Name extends "signIn" | "signUp">(name: Name, input: Inputs[
     body: JSON.stringify({ json: input }),
     signal: AbortSignal.timeout(CALL_TIMEOUT_MS),
   });
-  if (!response.ok) throw new CallError(await response.json());
+  if (!response.ok) throw new CallError(response, jsonOf(await response.text()));
+}
+
+/** What a text means as JSON; `null` if it is none. */
+function jsonOf(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return null;
+  }
 }
 
 /** A call, and its state. Once it has succeeded, it stays pending while the browser goes to the dashboard. */
