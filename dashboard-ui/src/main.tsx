@@ -7,6 +7,7 @@ import { api, queryClient, whenSignedOut } from "./api/client.ts";
 import { whenReconnected } from "./api/connection.ts";
 import { loadPagesAhead } from "./code-loading.ts";
 import { ServiceName } from "./components/service-name.ts";
+import { forgetUser, hasLeft } from "./components/signing-out.ts";
 import { clearSession, LAST_EMAIL, sessionEnded, sessionStore } from "./components/storage.ts";
 import { followTheme } from "./components/theme.ts";
 import { router } from "./router.tsx";
@@ -16,6 +17,10 @@ import "./styles/main.css";
 whenSignedOut(() => {
   const { location } = router.state;
   if (location.pathname === "/sign-in") return;
+  if (hasLeft()) {
+    forgetUser();
+    return void router.navigate({ to: "/sign-in" });
+  }
   sessionEnded();
   const me = queryClient.getQueryData(api.auth.me.queryKey());
   // Several requests may learn it, and the first clears what is known.

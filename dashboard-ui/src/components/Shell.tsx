@@ -2,12 +2,13 @@ import { useMutation, useQuery } from "@tanstack/react-query";
 import { Link, Outlet } from "@tanstack/react-router";
 import { type ReactNode, useMemo, useRef, useState } from "react";
 import { api } from "../api/client.ts";
-import { errorTextOf, isUnreachable, loadErrorTextOf } from "../api/errors.ts";
+import { isRefused, isUnreachable, loadErrorTextOf } from "../api/errors.ts";
 import { Menu as MenuIcon } from "../icons/icons.ts";
 import { AccountMenu } from "./AccountMenu.tsx";
 import buttonStyles from "./Button.module.css";
 import { Button } from "./Button.tsx";
 import { CreditBanner } from "./CreditBanner.tsx";
+import { changeErrorText } from "./change-error.ts";
 import { classes } from "./classes.ts";
 import { LazyDialog } from "./lazy.tsx";
 import { Deferred, lazyCode, usePreload } from "./lazy-code.tsx";
@@ -22,13 +23,13 @@ import { ACCOUNT_PAGES, OPERATOR_PAGES } from "./pages.ts";
 import styles from "./Shell.module.css";
 import { Shortcuts, shortcutsDialog } from "./Shortcuts.tsx";
 import { SuspensionBanner } from "./SuspensionBanner.tsx";
+import { useSigningOut } from "./signing-out.ts";
 import { Toasts, toastList } from "./Toasts.tsx";
 import { tooltipPopup } from "./Tooltip.tsx";
 import textStyles from "./text.module.css";
 import { useFocusOnArrival } from "./use-focus-on-arrival.ts";
 import { useKeptFocus } from "./use-kept-focus.ts";
 import { useOneUser } from "./use-one-user.ts";
-import { useSignedOut } from "./use-signed-out.ts";
 import { useTypeAhead } from "./use-type-ahead.ts";
 
 const drawer = lazyCode(async () => (await import("./Drawer.tsx")).Drawer);
@@ -51,11 +52,15 @@ export function Shell() {
   const [isPaletteOpen, setPaletteOpen] = useState(false);
   const takeTyped = useTypeAhead(isPaletteOpen, () => setPaletteOpen(false));
   const me = useQuery(api.auth.me.queryOptions());
+  const signingOut = useSigningOut();
   const signOut = useMutation(
     api.auth.signOut.mutationOptions({
-      onSuccess: useSignedOut(),
-      // What went wrong is said on the page, which the drawer covers.
-      onError: () => setMenuOpen(false),
+      ...signingOut,
+      onError: (error) => {
+        signingOut.onError(error);
+        // What went wrong is said on the page, which the drawer covers.
+        setMenuOpen(false);
+      },
     }),
   );
   const account = me.data?.account;
@@ -112,7 +117,10 @@ export function Shell() {
         <PageWarning />
         {signOut.error === null ? null : (
           <Notice tone="error" ref={scrollIntoSight}>
-            <p>You are still signed in. {errorTextOf(signOut.error)}</p>
+            <p>
+              {isRefused(signOut.error) ? "You are still signed in. " : ""}
+              {changeErrorText(signOut.error, [], "You may still be signed in. Try again.")}
+            </p>
           </Notice>
         )}
         {account === null ? <SettingsWarnings /> : null}

@@ -1,9 +1,9 @@
 import { useMutation, useQuery } from "@tanstack/react-query";
 import { api } from "../../api/client.ts";
-import { errorTextOf } from "../../api/errors.ts";
+import { changeErrorText } from "../../components/change-error.ts";
 import { FormDialog } from "../../components/FormDialog.tsx";
 import { formatCounted } from "../../components/format.ts";
-import { useSignedOut } from "../../components/use-signed-out.ts";
+import { useSigningOut } from "../../components/signing-out.ts";
 
 interface SignOutEverywhereProps {
   /** The number of sessions, once it is known. */
@@ -14,7 +14,7 @@ interface SignOutEverywhereProps {
 /** Asks for confirmation, because the user's other devices are signed out, too. */
 export function SignOutEverywhere({ count, onClose }: SignOutEverywhereProps) {
   const me = useQuery(api.auth.me.queryOptions());
-  const end = useMutation(api.auth.signOutAll.mutationOptions({ onSuccess: useSignedOut() }));
+  const end = useMutation(api.auth.signOutAll.mutationOptions(useSigningOut()));
   const ended =
     count === 1
       ? "This session ends. You have no others."
@@ -25,7 +25,7 @@ export function SignOutEverywhere({ count, onClose }: SignOutEverywhereProps) {
       action="Sign out everywhere"
       look="danger"
       isPending={end.isPending}
-      error={end.error === null ? null : errorTextOf(end.error)}
+      error={changeErrorText(end.error, [], "Your sessions may have ended. Try again.")}
       onSubmit={() => end.mutate()}
       onClose={onClose}
     >
