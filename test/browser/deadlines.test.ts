@@ -38,8 +38,24 @@ describe.skipIf(!hasBrowser)("a page that gets no answer", () => {
     await page.getByLabel("Password").fill("a long enough password");
     await hurry();
     await page.getByRole("button", { name: "Sign in" }).click();
-    await page.getByRole("alert").getByText(LATE).waitFor();
+    // There is no change that a reload could show, and it would empty the form.
+    await page.getByRole("alert").getByText(`The service ${LATE}. Try again.`, { exact: true }).waitFor();
     expect(await page.getByRole("button", { name: "Sign in" }).isEnabled()).toBe(true);
+  });
+
+  it("of the sign-up says that the account may exist, and how to find out", async () => {
+    const { page, hurry } = await openHurried();
+    await stall(page, /auth\.signUp/);
+    await page.goto("/sign-up");
+    await page.getByLabel("Account name").fill("Late");
+    await page.getByLabel("E-mail").fill("late@example.com");
+    await page.getByLabel("Password").fill("a long enough password");
+    await hurry();
+    await page.getByRole("button", { name: "Create account" }).click();
+    await page
+      .getByRole("alert")
+      .getByText(`The service ${LATE}. The account may have been created. Try again`)
+      .waitFor();
   });
 
   it("of a query says so in its place, and heals on request", async () => {

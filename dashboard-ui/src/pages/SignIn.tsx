@@ -1,5 +1,5 @@
 import { type SubmitEvent, useState } from "react";
-import { errorTextAt, errorTextBeside } from "../api/errors.ts";
+import { errorTextAt, errorTextBeside, loadErrorTextOf } from "../api/errors.ts";
 import { Button } from "../components/Button.tsx";
 import { Field } from "../components/Field.tsx";
 import formStyles from "../components/form.module.css";
@@ -32,7 +32,7 @@ export function SignIn({ signUp }: SignInProps) {
     event.preventDefault();
     mutate({ email, password });
   };
-  const formError = errorTextBeside(error, ["email", "password"]);
+  const formError = errorTextBeside(error, ["email", "password"], loadErrorTextOf);
 
   return (
     <Welcome title="Sign in">

@@ -1,6 +1,7 @@
 import { type SubmitEvent, useState } from "react";
-import { errorTextAt, errorTextBeside } from "../api/errors.ts";
+import { errorTextAt } from "../api/errors.ts";
 import { Button } from "../components/Button.tsx";
+import { changeErrorText } from "../components/change-error.ts";
 import { Field } from "../components/Field.tsx";
 import formStyles from "../components/form.module.css";
 import { FormError } from "../components/Notice.tsx";
@@ -24,7 +25,11 @@ export function SignUp({ signUp }: SignUpProps) {
     event.preventDefault();
     mutate({ email, password, accountName });
   };
-  const formError = errorTextBeside(error, ["accountName", "email", "password"]);
+  const formError = changeErrorText(
+    error,
+    ["accountName", "email", "password"],
+    "The account may have been created. Try again; if the e-mail address is taken then, sign in with it.",
+  );
 
   if (signUp === "closed") {
     return (

@@ -1,5 +1,5 @@
 import { client } from "../../api/client.ts";
-import { errorTextOf } from "../../api/errors.ts";
+import { loadErrorTextOf } from "../../api/errors.ts";
 import type { AccountView, IpVerdict } from "../../api/types.ts";
 import listsStyles from "../../components/lists.module.css";
 import panelStyles from "../../components/Panel.module.css";
@@ -33,7 +33,7 @@ export function IpRules({ account }: { readonly account: AccountView }) {
       <TestAddress
         ask={(address) => client.account.tryAddress.query({ address })}
         rules={[account.plan, account.ipRules]}
-        errorText={errorTextOf}
+        errorText={loadErrorTextOf}
       >
         {({ verdict }) => <p>{VERDICTS[verdict]}</p>}
       </TestAddress>

@@ -1,5 +1,5 @@
 import { useEffect, useRef, useState } from "react";
-import { errorTextOf } from "../../api/errors.ts";
+import { loadErrorTextOf } from "../../api/errors.ts";
 import buttonStyles from "../../components/Button.module.css";
 import { classes } from "../../components/classes.ts";
 import { formatCounted } from "../../components/format.ts";
@@ -49,7 +49,7 @@ function wordsOf(state: TailState): string {
     case "reconnecting":
       return "Reconnecting…";
     case "refused":
-      return errorTextOf(state.error);
+      return loadErrorTextOf(state.error);
   }
 }
 

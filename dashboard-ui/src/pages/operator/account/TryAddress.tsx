@@ -1,5 +1,5 @@
 import { client } from "../../../api/client.ts";
-import { errorFieldOf, errorTextOf } from "../../../api/errors.ts";
+import { errorFieldOf, loadErrorTextOf } from "../../../api/errors.ts";
 import type { AccountDetails, IpVerdict } from "../../../api/types.ts";
 import { classes } from "../../../components/classes.ts";
 import { TestAddress } from "../../../components/TestAddress.tsx";
@@ -68,6 +68,6 @@ function Verdict({ by, verdict, note }: VerdictProps) {
 
 /** The error of the test. The rules may be at fault, and they are not next to this field. */
 function problemOf(error: unknown): string {
-  const words = errorTextOf(error);
+  const words = loadErrorTextOf(error);
   return errorFieldOf(error) === "address" ? words : `The rules can't be tested. ${words}`;
 }

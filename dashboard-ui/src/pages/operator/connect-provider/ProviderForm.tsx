@@ -1,7 +1,7 @@
 import { useMutation } from "@tanstack/react-query";
 import { type SubmitEvent, useState } from "react";
 import { client } from "../../../api/client.ts";
-import { errorTextAt, errorTextBeside } from "../../../api/errors.ts";
+import { errorTextAt, errorTextBeside, loadErrorTextOf } from "../../../api/errors.ts";
 import { Button } from "../../../components/Button.tsx";
 import { classes } from "../../../components/classes.ts";
 import { Field } from "../../../components/Field.tsx";
@@ -38,7 +38,8 @@ export function ProviderForm({ provider }: { readonly provider: Provider }) {
     event.preventDefault();
     mutate();
   };
-  const formError = errorTextBeside(error, ["baseUrl", "credential"]) ?? checked?.problem ?? null;
+  const formError =
+    errorTextBeside(error, ["baseUrl", "credential"], loadErrorTextOf) ?? checked?.problem ?? null;
   return (
     <>
       <section className={panelStyles.panel} aria-labelledby="check">

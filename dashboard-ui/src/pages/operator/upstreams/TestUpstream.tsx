@@ -1,6 +1,6 @@
 import { useMutation } from "@tanstack/react-query";
 import { api } from "../../../api/client.ts";
-import { errorTextOf } from "../../../api/errors.ts";
+import { loadErrorTextOf } from "../../../api/errors.ts";
 import { Button } from "../../../components/Button.tsx";
 import { formatCounted, formatDuration } from "../../../components/format.ts";
 import textStyles from "../../../components/text.module.css";
@@ -14,7 +14,7 @@ export function TestUpstream({ name }: { readonly name: string }) {
         Test
       </Button>
       <span className={textStyles.small} role="status">
-        {test.isSuccess ? resultText(test.data) : test.isError ? errorTextOf(test.error) : ""}
+        {test.isSuccess ? resultText(test.data) : test.isError ? loadErrorTextOf(test.error) : ""}
       </span>
     </span>
   );
