@@ -51,7 +51,7 @@ describe.skipIf(!hasBrowser)("signing out, of which the answer was lost", () => 
     await page.route(PROCEDURES, (route) => route.abort());
     await signOut(page);
     const alert = page.getByRole("alert");
-    await alert.getByText("The service can't be reached. You may still be signed in. Try again.").waitFor();
+    await alert.getByText("You may still be signed in. The service can't be reached.").waitFor();
     await page.unrouteAll({ behavior: "wait" });
     await refuseByProxy(page, "auth.signOut", 403);
     await signOut(page);

@@ -11,7 +11,7 @@ import {
 import { createTRPCOptionsProxy } from "@trpc/tanstack-react-query";
 import { clientTransformer } from "../../../sdk/src/contract/procedure-data.ts";
 import { watchedFetch, whenReconnected } from "./connection.ts";
-import { errorCodeOf, isUnreachable, RefusedByProxy } from "./errors.ts";
+import { errorCodeOf, isUnreachable } from "./errors.ts";
 
 /** Called when the service answers that the session has ended. */
 let onSignedOut: () => void = () => {};
@@ -69,9 +69,9 @@ const http: Omit<HTTPLinkOptions<AppRouter["_def"]["_config"]["$types"]>, "heade
     const signal = options?.signal == null ? timeout : AbortSignal.any([options.signal, timeout]);
     const response = await watchedFetch(url, { ...options, signal });
     const { status, headers } = response;
-    // The service's own refusals are JSON.
+    // The service's own refusals are JSON. Of another one, tRPC's client would report that only.
     if (status >= 400 && status < 500 && headers.get("content-type")?.includes("json") !== true) {
-      throw new RefusedByProxy(response);
+      throw Object.assign(new Error(`refused with status ${status}`), { meta: { response } });
     }
     return response;
   },

@@ -34,16 +34,6 @@ export function errorCodeOf(error: unknown): string | null {
   return serviceErrorOf(error)?.code ?? null;
 }
 
-/** What a call fails with that a proxy in front of the service refused. tRPC's client would only report that the answer is no JSON. */
-export class RefusedByProxy extends Error {
-  readonly meta: { readonly response: Response };
-
-  constructor(response: Response) {
-    super(`refused with status ${response.status}`);
-    this.meta = { response };
-  }
-}
-
 /** The answer to a call that failed; `null` if none came. Not that of a subscription. */
 function answerOf(error: unknown): Response | null {
   if (!(error instanceof Error)) return null;
@@ -92,22 +82,21 @@ export function errorTextOf(error: unknown): string {
   const failure = serviceErrorOf(error);
   if (failure === null) {
     if (!isRefused(error)) return "The service can't be reached. Check your connection and try again.";
-    const refused = `A proxy or firewall in front of the service refused the request (status ${statusOf(error)}).`;
-    return `${refused} ${waitText(error) ?? "Try again later. If it is refused again, tell the operator of the service."}`;
+    return `A proxy or firewall in front of the service refused the request (status ${statusOf(error)}). ${waitText(error)}`;
   }
   // The field's label is already next to the message.
   const { param, message } = failure;
-  const text = message.replace(WAIT_ADVICE, () => waitText(error) ?? "Try again later.");
+  const text = message.replace(WAIT_ADVICE, () => waitText(error));
   return validationText(param === null ? text : text.replace(`${param}: `, ""));
 }
 
 /** How the service's messages end that leave the time to a header, which programs read and people do not see. */
 const WAIT_ADVICE = /(?:Retry after the time in `retry-after`|Wait before you try again)\.$/;
 
-/** When to try again, as a header of the answer says; `null` if it does not say it, or by a date. */
-function waitText(error: unknown): string | null {
-  const seconds = Number(answerOf(error)?.headers.get("retry-after") ?? 0);
-  if (!(seconds > 0)) return null;
+/** When to try again, as far as a header of the answer says it in seconds. */
+function waitText(error: unknown): string {
+  const seconds = Number(answerOf(error)?.headers.get("retry-after"));
+  if (!(seconds > 0)) return "Try again later.";
   const [count, unit] = seconds < 120 ? [seconds, "second"] : [Math.ceil(seconds / 60), "minute"];
   return `Try again in ${count} ${unit}${count === 1 ? "" : "s"}.`;
 }
@@ -158,4 +147,15 @@ export function errorTextBeside(
   if (error === null) return null;
   const field = errorFieldOf(error);
   return field !== null && fields.includes(field) ? null : textOf(error);
+}
+
+/**
+ * The message for the top of a form whose change may have been made although no answer, or a failure, arrived: what holds then, and what to
+ * do, follows. Where the change was refused, the words of the refusal are enough.
+ */
+export function changeErrorText(error: unknown, fields: readonly string[], advice: string): string | null {
+  const text = errorTextBeside(error, fields);
+  if (text === null || isRefused(error)) return text;
+  if (isTimeout(error)) return `The service did not answer in time. ${advice}`;
+  return `${isUnreachable(error) ? "The service can't be reached." : text} ${advice}`;
 }

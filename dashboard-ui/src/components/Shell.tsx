@@ -2,13 +2,12 @@ import { useMutation, useQuery } from "@tanstack/react-query";
 import { Link, Outlet } from "@tanstack/react-router";
 import { type ReactNode, useMemo, useRef, useState } from "react";
 import { api } from "../api/client.ts";
-import { isRefused, isUnreachable, loadErrorTextOf } from "../api/errors.ts";
+import { errorTextOf, isRefused, isUnreachable, loadErrorTextOf } from "../api/errors.ts";
 import { Menu as MenuIcon } from "../icons/icons.ts";
 import { AccountMenu } from "./AccountMenu.tsx";
 import buttonStyles from "./Button.module.css";
 import { Button } from "./Button.tsx";
 import { CreditBanner } from "./CreditBanner.tsx";
-import { changeErrorText } from "./change-error.ts";
 import { classes } from "./classes.ts";
 import { LazyDialog } from "./lazy.tsx";
 import { Deferred, lazyCode, usePreload } from "./lazy-code.tsx";
@@ -118,8 +117,8 @@ export function Shell() {
         {signOut.error === null ? null : (
           <Notice tone="error" ref={scrollIntoSight}>
             <p>
-              {isRefused(signOut.error) ? "You are still signed in. " : ""}
-              {changeErrorText(signOut.error, [], "You may still be signed in. Try again.")}
+              {isRefused(signOut.error) ? "You are still signed in." : "You may still be signed in."}{" "}
+              {errorTextOf(signOut.error)}
             </p>
           </Notice>
         )}

@@ -1,7 +1,6 @@
 import { type SubmitEvent, useState } from "react";
-import { errorTextAt } from "../api/errors.ts";
+import { changeErrorText, errorTextAt } from "../api/errors.ts";
 import { Button } from "../components/Button.tsx";
-import { changeErrorText } from "../components/change-error.ts";
 import { Field } from "../components/Field.tsx";
 import formStyles from "../components/form.module.css";
 import { FormError } from "../components/Notice.tsx";

@@ -1,9 +1,8 @@
 import { useMutation, useQuery } from "@tanstack/react-query";
 import { type SubmitEvent, useState } from "react";
 import { api, client, queryClient } from "../../api/client.ts";
-import { errorTextAt } from "../../api/errors.ts";
+import { changeErrorText, errorTextAt } from "../../api/errors.ts";
 import { Button } from "../../components/Button.tsx";
-import { changeErrorText } from "../../components/change-error.ts";
 import { classes } from "../../components/classes.ts";
 import formStyles from "../../components/form.module.css";
 import { FormError } from "../../components/Notice.tsx";

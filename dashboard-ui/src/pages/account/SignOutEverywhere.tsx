@@ -1,6 +1,6 @@
 import { useMutation, useQuery } from "@tanstack/react-query";
 import { api } from "../../api/client.ts";
-import { changeErrorText } from "../../components/change-error.ts";
+import { changeErrorText } from "../../api/errors.ts";
 import { FormDialog } from "../../components/FormDialog.tsx";
 import { formatCounted } from "../../components/format.ts";
 import { useSigningOut } from "../../components/signing-out.ts";

@@ -1,8 +1,7 @@
 import { useMutation } from "@tanstack/react-query";
 import { useState } from "react";
 import { api, queryClient } from "../../api/client.ts";
-import { errorCodeOf, errorTextAt } from "../../api/errors.ts";
-import { changeErrorText } from "../../components/change-error.ts";
+import { changeErrorText, errorCodeOf, errorTextAt } from "../../api/errors.ts";
 import { useKeptDraft } from "../../components/use-kept-draft.ts";
 import { newIdempotencyKey } from "./idempotency.ts";
 

@@ -1,8 +1,7 @@
 import { useMutation, useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import { api, client, queryClient } from "../../api/client.ts";
-import { errorTextAt } from "../../api/errors.ts";
-import { changeErrorText } from "../../components/change-error.ts";
+import { changeErrorText, errorTextAt } from "../../api/errors.ts";
 import { Field } from "../../components/Field.tsx";
 import { FormDialog } from "../../components/FormDialog.tsx";
 import { Select } from "../../components/Select.tsx";

@@ -1,9 +1,8 @@
 import { useMutation } from "@tanstack/react-query";
 import { useRef, useState } from "react";
 import { api } from "../../../api/client.ts";
-import { errorCodeOf, errorTextAt } from "../../../api/errors.ts";
+import { changeErrorText, errorCodeOf, errorTextAt } from "../../../api/errors.ts";
 import type { AccountDetails } from "../../../api/types.ts";
-import { changeErrorText } from "../../../components/change-error.ts";
 import { Field } from "../../../components/Field.tsx";
 import { FormDialog } from "../../../components/FormDialog.tsx";
 import { formatUsd } from "../../../components/format.ts";

@@ -1,7 +1,7 @@
 import { useMutation } from "@tanstack/react-query";
 import { useState } from "react";
 import { client } from "../../../api/client.ts";
-import { changeErrorText } from "../../../components/change-error.ts";
+import { changeErrorText } from "../../../api/errors.ts";
 import { FormDialog } from "../../../components/FormDialog.tsx";
 import formStyles from "../../../components/form.module.css";
 import { ShownOnce } from "../../../components/ShownOnce.tsx";
