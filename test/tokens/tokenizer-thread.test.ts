@@ -14,7 +14,7 @@ it("counts the tokens of all texts, those of special tokens as text", async () =
   expect(counts).toEqual([1, 2, 3]);
 });
 
-describe("a thread that fails", () => {
+describe("the thread", () => {
   /** Counts characters, and does what some texts name instead. */
   const PROGRAM = new URL(
     `data:text/javascript,${encodeURIComponent(`
@@ -76,5 +76,20 @@ describe("a thread that fails", () => {
     await expect(thread.count(["abc"])).rejects.toThrow();
     for (let index = 0; index < 100; index++) await expect(thread.count(["abc"])).rejects.toThrow();
     expect(lines).toHaveLength(1);
+  });
+
+  it("is not waited for by a service that stops, unless it has counted before", async () => {
+    const starting = threadOf();
+    const count = starting.count(["abc"]);
+    starting.startNoMore();
+    await expect(count).rejects.toThrow("stops");
+    nowMs += 60_000;
+    await expect(starting.count(["abc"])).rejects.toThrow("stops");
+
+    const started = threadOf();
+    await started.count(["abc"]);
+    started.startNoMore();
+    expect(await started.count(["abc"])).toBe(3);
+    expect(lines).toEqual([]);
   });
 });

@@ -92,5 +92,5 @@ export async function openRequests(startup: Startup, dependencies: RequestDepend
     monotonicMs,
   });
   jobs.add({ name: "send heartbeats", everyMs: 5 * SECOND_MS, run: async () => handler.maintain() });
-  return { handler, faults, bodies, overload, trustedProxies, newId };
+  return { handler, faults, bodies, overload, trustedProxies, newId, tokenizer };
 }

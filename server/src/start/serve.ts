@@ -27,7 +27,7 @@ export type Serving = Awaited<ReturnType<typeof serve>>;
  */
 export async function serve(startup: Startup, opened: OpenRequests, auditTail: AuditTail) {
   const { settings, jobs, teardown, shutdown } = startup;
-  const { handler } = opened;
+  const { handler, tokenizer } = opened;
   const { config } = settings;
   let web: Served["web"] = async () => new Response("starting\n", { status: 503 });
   const listener = await openListener(
@@ -53,6 +53,7 @@ export async function serve(startup: Startup, opened: OpenRequests, auditTail: A
     }
     auditTail.close();
     const aborted = shutdown.pause(drainMs).then(() => {
+      tokenizer.startNoMore();
       handler.abortAll();
       return setTimeout(ABORTED_MS, undefined, { ref: false });
     });

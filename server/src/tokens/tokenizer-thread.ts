@@ -48,6 +48,7 @@ export class TokenizerThread {
   readonly #waiting = new Map<number, WaitingCount>();
   #worker: Worker | null = null;
   #lastId = 0;
+  #hasCounted = false;
   #nextStartMs = Number.NEGATIVE_INFINITY;
 
   constructor(parts: TokenizerThreadParts) {
@@ -72,11 +73,21 @@ export class TokenizerThread {
     });
   }
 
+  /**
+   * The service is about to stop: from now on a thread that has counted before is the only one, because a request that is cut off has no time to wait
+   * until another one has started.
+   */
+  startNoMore(): void {
+    this.#nextStartMs = Number.POSITIVE_INFINITY;
+    if (this.#worker !== null && !this.#hasCounted) this.#end(this.#worker, new Error("the service stops"));
+  }
+
   #running(): Worker {
     if (this.#worker !== null) return this.#worker;
     const { monotonicMs, program = PROGRAM } = this.#parts;
-    if (monotonicMs() < this.#nextStartMs) throw new Error("the tokenizer has failed a moment ago");
-    this.#nextStartMs = monotonicMs() + RESTART_MS;
+    if (monotonicMs() < this.#nextStartMs)
+      throw new Error("the tokenizer has failed a moment ago, or the service stops");
+    this.#setNextStart();
     const worker = new Worker(program, { resourceLimits: { maxYoungGenerationSizeMb: NEW_OBJECTS_MB } });
     worker.on("message", (result: TokenizerResult) => this.#answer(result));
     worker.on("error", (error) => this.#fail(worker, error));
@@ -84,23 +95,33 @@ export class TokenizerThread {
     // A service that stops does not wait for it.
     worker.unref();
     this.#worker = worker;
+    this.#hasCounted = false;
     return worker;
+  }
+
+  #setNextStart(): void {
+    this.#nextStartMs = Math.max(this.#nextStartMs, this.#parts.monotonicMs() + RESTART_MS);
   }
 
   #answer({ id, tokens }: TokenizerResult): void {
     const waiting = this.#waiting.get(id);
     if (waiting === undefined) return;
+    this.#hasCounted = true;
     this.#waiting.delete(id);
     clearTimeout(waiting.timer);
     waiting.resolve(tokens);
   }
 
-  /** Ends the thread and all counts that wait for it. */
   #fail(worker: Worker, error: Error): void {
     if (this.#worker !== worker) return;
-    this.#worker = null;
-    this.#nextStartMs = this.#parts.monotonicMs() + RESTART_MS;
+    this.#setNextStart();
     this.#parts.log.warn({ err: error }, "tokens are estimated from the length of texts for some seconds");
+    this.#end(worker, error);
+  }
+
+  /** Ends the thread and all counts that wait for it. */
+  #end(worker: Worker, error: Error): void {
+    this.#worker = null;
     void worker.terminate();
     for (const { reject, timer } of this.#waiting.values()) {
       clearTimeout(timer);
