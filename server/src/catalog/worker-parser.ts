@@ -1,4 +1,4 @@
-import { runInWorker } from "../resources/run-in-worker.ts";
+import { programBeside, runInWorker } from "../resources/run-in-worker.ts";
 import type { CatalogParser, CatalogText, Problem } from "./catalog-text.ts";
 
 /** What a worker does: parses the text, or describes its problems if there are any. */
@@ -8,11 +8,7 @@ export interface CatalogTask {
   readonly problems: readonly Problem[] | null;
 }
 
-/** The path holds for the sources and for the build. */
-const WORKER = new URL(
-  import.meta.url.endsWith(".ts") ? "catalog-worker.ts" : "catalog-worker.js",
-  import.meta.url,
-);
+const WORKER = programBeside(import.meta.url, "catalog-worker");
 /** A catalog of 2,000 models takes half a second. */
 const TIMEOUT_MS = 60_000;
 

@@ -11,6 +11,16 @@ interface WorkerProgram {
 }
 
 /**
+ * Where the program of a thread is: beside the module that starts it, both in the sources and in the build.
+ *
+ * @param moduleUrl the `import.meta.url` of that module.
+ * @param name the program's file, without its extension.
+ */
+export function programBeside(moduleUrl: string, name: string): URL {
+  return new URL(`${name}.${moduleUrl.endsWith(".ts") ? "ts" : "js"}`, moduleUrl);
+}
+
+/**
  * Has a task done in a thread of its own, so that requests do not wait for it.
  *
  * @returns what the program has posted.

@@ -1,6 +1,6 @@
 import { createRequire } from "node:module";
 import process from "node:process";
-import { runInWorker } from "../resources/run-in-worker.ts";
+import { programBeside, runInWorker } from "../resources/run-in-worker.ts";
 
 /** Argon2id with oslo's parameters (19 MiB, 2 passes, 1 lane: OWASP's recommendation), in PHC string format. */
 interface Argon2 {
@@ -14,11 +14,7 @@ export interface Argon2Task {
   readonly hash: string | null;
 }
 
-/** The path holds for the sources and for the build. */
-const WORKER = new URL(
-  import.meta.url.endsWith(".ts") ? "argon2-worker.ts" : "argon2-worker.js",
-  import.meta.url,
-);
+const WORKER = programBeside(import.meta.url, "argon2-worker");
 /** A hash takes a fifth of a second. */
 const TIMEOUT_MS = 30_000;
 

@@ -53,7 +53,7 @@ export interface PromptText {
 }
 
 /** Counts the tokens of texts, all together. */
-export type CountTokens = (texts: readonly string[]) => Promise<number>;
+type CountTokens = (texts: readonly string[]) => Promise<number>;
 
 /** Estimates the usage that an upstream did not report. */
 export class TokenEstimator {

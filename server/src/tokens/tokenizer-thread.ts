@@ -1,12 +1,9 @@
 import { Worker } from "node:worker_threads";
 import type { Logger } from "pino";
+import { programBeside } from "../resources/run-in-worker.ts";
 
-/** The path holds for the sources and for the build. */
-const PROGRAM = new URL(
-  import.meta.url.endsWith(".ts") ? "tokenizer-worker.ts" : "tokenizer-worker.js",
-  import.meta.url,
-);
-/** To load the tokenizer takes half a second, and to count 64 KB of random characters a quarter of one. */
+const PROGRAM = programBeside(import.meta.url, "tokenizer-worker");
+/** To load the tokenizer takes half a second, and many times as long on a busy machine. */
 const TIMEOUT_MS = 30_000;
 /** After a failure, the time until the next thread is started: counting without one is cheap. */
 const RESTART_MS = 10_000;
@@ -87,8 +84,7 @@ export class TokenizerThread {
     const { monotonicMs, program = PROGRAM } = this.#parts;
     if (monotonicMs() < this.#nextStartMs)
       throw new Error("the tokenizer has failed a moment ago, or the service stops");
-    this.#setNextStart();
-    const worker = new Worker(program, { resourceLimits: { maxYoungGenerationSizeMb: NEW_OBJECTS_MB } });
+    const worker = this.#started(program);
     worker.on("message", (result: TokenizerResult) => this.#answer(result));
     worker.on("error", (error) => this.#fail(worker, error));
     worker.on("exit", () => this.#fail(worker, new Error("the tokenizer has ended")));
@@ -99,8 +95,20 @@ export class TokenizerThread {
     return worker;
   }
 
-  #setNextStart(): void {
+  /** @throws `Error` when the system has no thread left. */
+  #started(program: URL): Worker {
+    try {
+      return new Worker(program, { resourceLimits: { maxYoungGenerationSizeMb: NEW_OBJECTS_MB } });
+    } catch (error) {
+      this.#report(error);
+      throw error;
+    }
+  }
+
+  /** Logs a failure, and delays the next start. */
+  #report(error: unknown): void {
     this.#nextStartMs = Math.max(this.#nextStartMs, this.#parts.monotonicMs() + RESTART_MS);
+    this.#parts.log.warn({ err: error }, "tokens are estimated from the length of texts for some seconds");
   }
 
   #answer({ id, tokens }: TokenizerResult): void {
@@ -114,8 +122,7 @@ export class TokenizerThread {
 
   #fail(worker: Worker, error: Error): void {
     if (this.#worker !== worker) return;
-    this.#setNextStart();
-    this.#parts.log.warn({ err: error }, "tokens are estimated from the length of texts for some seconds");
+    this.#report(error);
     this.#end(worker, error);
   }
 
